@@ -97,6 +97,7 @@ def imitate(
 
 
 def tree_policy(tree: DecisionTreeClassifier, states: np.ndarray) -> np.ndarray:
+    """Return the actions that a tree predicts for these states."""
     return tree.predict(in_logarithms(states))
 
 

@@ -80,27 +80,33 @@ class Source:
 
 
 def mean_interval(source, true):
+    """Return the interval of a mean."""
     return estimate.mean_interval(source.draw())
 
 
 def paired_interval(source, true):
+    """Return the interval of the mean difference of two equal samples."""
     return estimate.paired_interval(source.draw(), source.draw())
 
 
 def simultaneous_intervals(source, true):
+    """Return simultaneous intervals of the means of SAMPLES samples."""
     samples = source.draw(SAMPLES, source.runs)
     return np.transpose(estimate.simultaneous(samples))
 
 
 def crossed_interval(source, true):
+    """Return the interval of the mean of a crossed grid."""
     return estimate.crossed_interval(source.grid())
 
 
 def crossed_interval_of_rows(source, true):
+    """Return the interval of the mean of a crossed grid in which rows vary most."""
     return estimate.crossed_interval(source.grid(3.0, 0.3))
 
 
 def crossed_bootstrap(source, true):
+    """Return the pigeonhole interval of the mean of a crossed grid."""
     return pigeonhole_interval(source.grid())
 
 
@@ -143,6 +149,7 @@ def median_time(source, true):
 
 
 def share_interval(source, true):
+    """Return the interval of a share."""
     successes = source.rng.binomial(source.runs, true)
     return estimate.share_interval(successes, source.runs)
 
@@ -159,10 +166,12 @@ def is_detected(source, true):
 
 
 def score_interval(statistic, source, true):
+    """Return the interval of a statistic of the scores."""
     return estimate.stratified_interval(source.scores(), statistic)
 
 
 def improvement_interval(shift, source, true):
+    """Return the interval of the probability that the shifted agent is better."""
     statistic = estimate.probability_of_improvement
     return estimate.stratified_interval(
         source.scores(shift), statistic, source.scores()
@@ -177,6 +186,7 @@ def profile_interval(source, true):
 
 
 def positive_share(scores):
+    """Return the share of positive scores."""
     return (scores > 0).mean(axis=(-2, -1))
 
 
@@ -188,6 +198,7 @@ def correlated_mean_interval(source, true):
 
 
 def mean(scores):
+    """Return the mean over runs and tasks."""
     return scores.mean(axis=(-2, -1))
 
 
@@ -195,22 +206,27 @@ def mean(scores):
 
 
 def zero(source):
+    """Return 0, the true mean."""
     return 0.0
 
 
 def true_median(source):
+    """Return the true median time."""
     return np.exp(source.quantiles(0.5))
 
 
 def true_share(source):
+    """Return the true share."""
     return SHARE
 
 
 def true_tail(source):
+    """Return the true share of runs above the threshold."""
     return TAIL
 
 
 def true_mean(source):
+    """Return the true mean score."""
     return source.centre.mean()
 
 
@@ -224,11 +240,13 @@ def true_difference(source):
 
 
 def true_score(statistic, source):
+    """Return the true value of a statistic of the scores."""
     values = source.quantiles(LEVELS)[:, None]
     return statistic(source.centre + source.spread * values)
 
 
 def true_improvement(shift, source):
+    """Return the true probability that the shifted agent is better."""
     values = source.quantiles(LEVELS)
     return np.searchsorted(values, values + shift).mean() / len(values)
 

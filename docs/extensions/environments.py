@@ -150,6 +150,7 @@ def keep_arguments(app, what, name, obj, options, lines):
 
 
 def setup(app):
+    """Connect the pages of the environments to Sphinx."""
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", keep_arguments, priority=300)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -178,6 +178,7 @@ def draw_map(app, doctree, docname):
 
 
 def setup(app):
+    """Connect the notebooks to Sphinx."""
     app.connect("source-read", read)
     app.connect("doctree-resolved", draw_map)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

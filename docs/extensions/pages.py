@@ -61,6 +61,7 @@ class LinksToFiles(SphinxTransform):
 
 
 def setup(app):
+    """Register the formulas and links of Markdown pages with Sphinx."""
     inline = (lambda translator, node: write_formula(translator, node, False), None)
     block = (lambda translator, node: write_formula(translator, node, True), None)
     app.add_html_math_renderer("mathml", inline, block)

@@ -189,6 +189,7 @@ def write_commands(app):
 
 
 def setup(app):
+    """Register the directive and the events of the reference with Sphinx."""
     app.add_directive("reference", Reference)
     app.connect("builder-inited", write_commands)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)

@@ -36,6 +36,7 @@ SIZE = 2 * CELL + 3 * GAP, 2 * (HEAD + ROOM) + 3 * GAP
 
 
 def main(arguments=None):
+    """Draw the pictures and save them."""
     parser = argparse.ArgumentParser(
         description="Draw the moving picture of four worlds."
     )
@@ -139,6 +140,7 @@ def patient():
 
 
 def phone_text(frames):
+    """Return the subject, the time and the outcome of the last notification."""
     push = frames[-1]["push"]
     subject = push["notification"]["subject"].capitalize()
     outcome = "opened" if push["opened"] else "dismissed"
@@ -146,6 +148,7 @@ def phone_text(frames):
 
 
 def shelf_text(frames):
+    """Return the last item and its engagement."""
     last = frames[-1]
     engagement = f"{last['reward']:.2f}".replace("-", "−")
     item = last["item_names"][last["action"]].capitalize()
@@ -153,6 +156,7 @@ def shelf_text(frames):
 
 
 def room_text(frames):
+    """Return the last question, its answer and the result."""
     answer = frames[-1]["answered"]
     result = "right" if answer["reward"] > 0 else f"no, {answer['right']}"
     text = (answer["said"][0] or "no idea").capitalize()
@@ -160,6 +164,7 @@ def room_text(frames):
 
 
 def patient_text(frames):
+    """Return the day and the drugs taken."""
     last = frames[-1]
     drugs = []
     for name, drug in last["model"]["interventions"].items():
@@ -208,6 +213,7 @@ def draw_pictures(count):
 
 
 def font(size, weight="normal"):
+    """Return a font of this size in pixels."""
     properties = FontProperties(family="DejaVu Sans", weight=weight)
     return ImageFont.truetype(findfont(properties), size)
 

@@ -426,7 +426,7 @@ def day_lanes(
     return ax.figure
 
 
-def _draw_app_tile(ax: Axes, row: int, letter: str, colour: str) -> None:
+def _draw_app_tile(ax, row, letter, colour):
     ax.annotate(
         letter,
         (0, row),
@@ -442,9 +442,7 @@ def _draw_app_tile(ax: Axes, row: int, letter: str, colour: str) -> None:
     )
 
 
-def _draw_outcomes(
-    ax: Axes, row: int, hours: np.ndarray, is_opened: np.ndarray
-) -> None:
+def _draw_outcomes(ax, row, hours, is_opened):
     """Draw opened and dismissed notifications, moved apart so that each is visible."""
     offsets = min(0.38, 24 / len(hours)) * np.arange(len(hours))
     hours = isotonic_regression(hours - offsets).x + offsets
@@ -457,7 +455,7 @@ def _draw_outcomes(
             continue
         x = hours[mask]
         y = np.full(len(x), row)
-        style: Any = {"ls": "", "clip_on": False, "zorder": 5}
+        style = {"ls": "", "clip_on": False, "zorder": 5}
         ax.plot(
             x,
             y,

@@ -2,7 +2,7 @@
 
 - python tests/clients/test_l2.py: rewrites tests/samples/l2, the reference of the ordinary suite
 
-Both require NumPy 1 and pandas 2.2, and therefore their own virtual environment, tests/clients/l2.txt (`make clients-l2`).
+Both require NumPy 1 and pandas 2.2, and therefore a separate virtual environment (`make clients-l2`).
 """
 
 import json
