@@ -225,7 +225,7 @@ def lifetime_curve(
             the first.
         marks: Metrics to mark on the curves, by the beginnings of their names: the keys of MARKS. Metrics that cannot
             be computed from the log are ignored.
-        task: The task whose metrics are marked. None chooses one with a large effect.
+        task: The task whose metrics are marked. None chooses a task for each mark.
     """
     reports = _as_list(reports)
     ax = chart(title, lead, size=(9, 4.3))
@@ -296,7 +296,7 @@ def evaluation_blocks(
     title: str = "Tests of a lifetime",
     lead: str = "means and 95 % intervals",
 ) -> Figure:
-    """Draw the mean score of each task in each test block, with 95 % intervals."""
+    """Draw the mean result of each task in each test block, with its 95 % interval."""
     reports = _as_list(reports)
     report = reports[0]
     table = evaluation_table(reports)

@@ -118,14 +118,14 @@ def ability_table(
     by_ability = tasks.explode("abilities").groupby("abilities", sort=False)
     rows = []
     for ability, names in by_ability["name"]:
-        done = [name for name in names if name in grids[agent]]
+        agent_tasks = [name for name in names if name in grids[agent]]
         for other, grid in grids.items():
-            count = len(done) if set(done) <= set(grid) else 0
+            count = len(agent_tasks) if set(agent_tasks) <= set(grid) else 0
             interval = (np.nan, np.nan, np.nan)
             if count and len(grid) > 1:
-                interval = stratified_interval(grid[done], interquartile_mean)
+                interval = stratified_interval(grid[agent_tasks], interquartile_mean)
             elif count:
-                interval = (interquartile_mean(grid[done]), np.nan, np.nan)
+                interval = (interquartile_mean(grid[agent_tasks]), np.nan, np.nan)
             rows.append((ability, other, *interval, count, len(names)))
     columns = ["ability", "agent", "value", "low", "high", "tasks", "of"]
     return pd.DataFrame(rows, columns=columns)
