@@ -1,7 +1,7 @@
-"""The book: notebooks, pages and the library's reference as one web site (`make book`).
+"""Configure the book: notebooks, pages and the reference as one web site (`make book`).
 
-The source directory is the repository's root, so a page of the book has the path of its file, and links between files
-lead from page to page. Nothing is executed: a notebook shows the outputs it was saved with.
+The source directory is the root of the repository, so links between files also work between pages. Nothing is executed:
+notebooks show their saved outputs.
 """
 
 import os
@@ -11,18 +11,19 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]  # extensions.NAME, and pushlab
-# A few steps of each world cost less than loading compiled loops. Pictures need no window.
+# Compiling loops takes longer than the few steps of each world. Pictures need no window.
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 os.environ["MPLBACKEND"] = "agg"
-PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))[
-    "project"
-]
+PYPROJECT = (HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
+PROJECT = tomllib.loads(PYPROJECT)["project"]
 
-project, author = PROJECT["name"], PROJECT["authors"][0]["name"]
+project = PROJECT["name"]
+author = PROJECT["authors"][0]["name"]
 project_copyright = "%Y " + author
 version = release = PROJECT["version"]
 language = "en"
-repository, html_baseurl = PROJECT["urls"]["Repository"], PROJECT["urls"]["Homepage"]
+repository = PROJECT["urls"]["Repository"]
+html_baseurl = PROJECT["urls"]["Homepage"]
 
 extensions = [
     "myst_nb",
@@ -52,17 +53,17 @@ include_patterns = [
 ]
 exclude_patterns = [".venv*", "build", "tests"]
 
-autosummary_generate = False  # a page a package, written by hand
+autosummary_generate = False  # the page of each package is written by hand
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_inherit_docstrings = False  # a method is described once, where it is defined
 autodoc_preserve_defaults = True
 autodoc_use_type_comments = False
 autodoc_typehints_format = "short"
-smartquotes_action = "D"  # dashes alone: quotes in docstrings are code
-default_role = "py:obj"  # a name in backticks is code, and a link where it has a place
+smartquotes_action = "D"  # only dashes: quotes in docstrings are code
+default_role = "py:obj"  # a name in backticks is code, and a link if it is documented
 napoleon_numpy_docstring = False
 napoleon_use_ivar = True
-napoleon_use_param = False  # names that share a text stay together
+napoleon_use_param = False  # arguments with one description stay together
 napoleon_custom_sections = [
     "Observation",
     "Action",
@@ -76,7 +77,7 @@ napoleon_custom_sections = [
     "Methods",
     "Source",
     "Differences",
-    # Napoleon takes what stands before a colon for a type.
+    # Otherwise Napoleon takes the text before a colon for a type.
     "Returns",
     "Yields",
 ]
@@ -88,24 +89,21 @@ python_use_unqualified_type_names = True
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
-suppress_warnings = [
-    "myst.header"
-]  # the glossary's words are headings of the third level
+# The words of the glossary are headings of the third level.
+suppress_warnings = ["myst.header"]
 
 html_theme = "sphinx_book_theme"
 html_title = f"pushlab {version}"
 html_math_renderer = "mathml"
-html_static_path, html_css_files, html_js_files = (
-    ["static"],
-    ["book.css", "reference.css"],
-    ["book.js"],
-)
-html_context = {"default_mode": "auto"}  # light or dark as the reader's system says
-html_extra_path = ["front"]  # index.html, which leads to the front page
+html_static_path = ["static"]
+html_css_files = ["book.css", "reference.css"]
+html_js_files = ["book.js"]
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
+html_extra_path = ["front"]  # index.html, which redirects to the front page
 html_theme_options = {
-    "navbar_persistent": [],  # the theme's bar at the top would repeat the search of the left column
+    "navbar_persistent": [],  # the search is already in the left column
     "show_toc_level": 2,
-    "collapse_navbar": True,  # a column of all entries on every page takes a quarter of the build
+    "collapse_navbar": True,  # full navigation on every page takes a quarter of the build
     "repository_url": repository,
     "repository_branch": "HEAD",
     "path_to_docs": "",

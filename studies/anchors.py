@@ -1,12 +1,12 @@
-"""Scores that the benchmark normalises by: random play, and the best possible or best known score of each task.
+"""Compute the scores that normalise the benchmark: random play, and the best possible or best known score of each task.
 
     python studies/anchors.py --out data/bench/anchors.csv
 
 writes anchors.csv, one row per version and task, within some minutes.
 
-The best score comes from a policy that knows more than an agent: from the true probabilities of opening, a planner
-with the user model, or a search over whole schedules of a simulator. If there is no such policy, it is the score of the
-workbook's agent with ten times the budget (in a lifetime, on its tasks one by one). An agent can beat such a score.
+The best score comes from a policy with more information than an agent: the true probabilities of opening, a planner
+with the user model, or a search over schedules of a simulator. Without such a policy, it is the score of the workbook's
+agent with ten times the budget (for a lifetime, on each of its tasks alone). An agent can beat such a score.
 """
 
 from pathlib import Path
@@ -23,25 +23,25 @@ from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.files import write_text
 
 RANDOM_SEEDS = 20  # runs of random play
-CREDIT_SEEDS = 1000  # the same in credit, whose episodes have 25 rounds only
-BUDGETS = 10  # budgets of the agent that stands for the best known score
-SEEDS = 3  # runs of that agent
-BEAM = 2000  # plans kept, ranked by their best item forever
-ROLLED = 60  # plans kept, ranked by greedy steps to the end
-TRIES = 256  # schedules per batch
-STALE = 40  # batches without progress before the search starts anew
-WORK = 200_000  # steps of such batches: half a minute to some minutes per task
+CREDIT_SEEDS = 1000  # in credit, because its episodes have only 25 rounds
+BUDGETS = 10  # budgets of the agent with the best known score
+SEEDS = 3  # runs of this agent
+BEAM = 2000  # plans in the beam that is ranked by repeating the best item
+GREEDY_BEAM = 60  # plans in the beam that is ranked by greedy steps to the end
+BATCH = 256  # schedules
+PATIENCE = 40  # batches without progress before the search restarts
+SEARCH_STEPS = 200_000  # half a minute to some minutes per task
 COLUMNS = ["version", "task", "random", "best", "best_from"]
 SIMULATORS = ("HIV", "opioid", "Zika", "World3", "credit")
 
 
 def anchors_of(*tasks: Task) -> list[dict[str, Any]]:
-    """Return the anchors of a task, a row per version."""
+    """Return the anchors of a task, one row per version."""
     rows = []
     best = None
     for version, task in zip(VERSIONS, tasks):
         if best is None or task.system not in SIMULATORS:
-            best = best_of(task)  # simulators are scored alike in both versions
+            best = best_of(task)  # simulators have the same scores in both versions
         seeds = CREDIT_SEEDS if task.system == "credit" else RANDOM_SEEDS
         rows.append(
             {
@@ -55,31 +55,32 @@ def anchors_of(*tasks: Task) -> list[dict[str, Any]]:
 
 
 def best_of(task: Task) -> tuple[float, str]:
-    """Return the best score of a task, and its source in words."""
+    """Return the best score of a task and a description of its source."""
     if task.value == "probability":
         return (
             mean_score(entrants.random, task._replace(value="best"), 1),
             "best of the catalogue: info['best'] in each context, by the true probabilities",
         )
     if task.system == "recommender" or task.env.startswith("recommender"):
-        tires = task.arguments.get("UserModel") == "Satiation"
-        kept = f"beam search, {BEAM:,} kept"
-        if tires:
-            kept = f"beam searches, {BEAM:,} and {ROLLED} kept"
+        has_satiation = task.arguments.get("UserModel") == "Satiation"
+        search = f"beam search, {BEAM:,} kept"
+        if has_satiation:
+            search = f"beam searches, {BEAM:,} and {GREEDY_BEAM} kept"
         return (
-            mean_score(lambda env: KnowingPlanner(BEAM, tires), task, 1),
-            f"planner that sees the user's state and knows the model ({kept})",
+            mean_score(lambda env: OraclePlanner(BEAM, has_satiation), task, 1),
+            f"planner that sees the user's state and knows the model ({search})",
         )
     if task.system in SIMULATORS:
         best, source = best_schedule(task)
         return float(np.log10(best) if task.scale == "log10" else best), source
     if task.kind == "lifetime":
-        # The users of `users-aba`, weighted by how often they occur in the tests that count.
+        # The users of `users-aba`, weighted by their number of scored tests.
         users = [*3 * ["mira"], *2 * ["theo"]]
         task = find_task("push-default")
         task = task._replace(arguments={"user": users, "days": "train"})
+    task = task._replace(steps=BUDGETS * task.steps)
     return (
-        mean_score(entrants.workbook, task._replace(steps=BUDGETS * task.steps), SEEDS),
+        mean_score(entrants.workbook, task, SEEDS),
         f"the workbook's agent with {BUDGETS} times the budget",
     )
 
@@ -93,39 +94,41 @@ def mean_score(make: Any, task: Task, seeds: int) -> float:
 # ---------------------------------------------------------------- plans
 
 
-class KnowingPlanner(agents.Planner):
-    """A planner that reads the user's state, which is hidden from agents; so it's no entrant.
+class OraclePlanner(agents.Planner):
+    """A planner that reads the user's state, which is hidden from the agents of the benchmark.
 
-    For a user who tires of items the plan is the better one of two. The first is the Planner's, whose beam is ranked by
-    the best item forever. The beam of the second, ROLLED plans wide, is ranked by the best next item at each step to
-    the end. The best plan completed in this way is kept, so it's never worse than always taking the best next item.
+    For a user with satiation it takes the better of two plans. The first is the Planner's, with a beam ranked by
+    repeating the best item. The second has a beam of GREEDY_BEAM plans, ranked by always taking the best next item
+    until the end. It is therefore never worse than the greedy plan.
     """
 
-    def __init__(self, beam: int, tires: bool = False) -> None:
+    def __init__(self, beam: int, has_satiation: bool = False) -> None:
         super().__init__(beam)
-        self._tires = tires
+        self._has_satiation = has_satiation
 
     def begin(self, env: Any, seed: int) -> None:
         super().begin(env, seed)
-        self._core = env.unwrapped
+        self._env = env.unwrapped
 
     def act(self, observation: Any, info: Any, explore: bool = True) -> int:
-        state = self._world.info(self._core.state, self._core.outcome)["state"][0]
+        true_info = self._world.info(self._env.state, self._env.outcome)
+        state = true_info["state"][0]
         return super().act(observation, {**info, "state": state}, explore)
 
     def plan(
         self, world: Any, state: np.ndarray, steps: int
     ) -> tuple[np.ndarray, float]:
         plan = super().plan(world, state, steps)
-        if not self._tires:
+        if not self._has_satiation:
             return plan
-        return max(plan, rolled_plan(world, state, steps), key=lambda one: one[1])
+        other = greedy_beam_plan(world, state, steps)
+        return max(plan, other, key=lambda pair: pair[1])
 
 
-def rolled_plan(
-    world: Any, state: np.ndarray, steps: int, beam: int = ROLLED
+def greedy_beam_plan(
+    world: Any, state: np.ndarray, steps: int, beam: int = GREEDY_BEAM
 ) -> tuple[np.ndarray, float]:
-    """Return the items of KnowingPlanner's second plan, int64 (steps,), and their expected reward."""
+    """Return the items of OraclePlanner's second plan, int64 (steps,), and their expected reward."""
     items = np.arange(world.n_items)
     states = np.asarray(state, float)[None]
     rewards_so_far = np.zeros(1)
@@ -137,31 +140,31 @@ def rolled_plan(
         rewards, states = world.expect(states[parents], actions)
         rewards_so_far = rewards_so_far[parents] + rewards
         plans = np.column_stack([plans[parents], actions])
-        left = steps - step - 1
-        total, completions = greedy_end(world, states, rewards_so_far, left)
+        remaining = steps - step - 1
+        total, completions = greedy_end(world, states, rewards_so_far, remaining)
         if total.max() > best[1]:
             best_plan = np.hstack([plans, completions])[total.argmax()]
             best = (best_plan, float(total.max()))
-        kept = np.argsort(-total, kind="stable")[:beam]
-        states = states[kept]
-        rewards_so_far = rewards_so_far[kept]
-        plans = plans[kept]
+        selected = np.argsort(-total, kind="stable")[:beam]
+        states = states[selected]
+        rewards_so_far = rewards_so_far[selected]
+        plans = plans[selected]
     return best
 
 
 def greedy_end(
     world: Any, states: np.ndarray, rewards: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rewards including `steps` more steps of always the best next item, (states,), and these items."""
+    """Return the rewards, shape (states,), after `steps` more steps with the best next item, and these items."""
     count = world.n_items
     rows = np.arange(len(states))
     completions = np.zeros((len(states), 0), np.int64)
     for _ in range(steps):
         items = np.tile(np.arange(count), len(rows))
-        gains, following = world.expect(np.repeat(states, count, axis=0), items)
+        gains, next_states = world.expect(np.repeat(states, count, axis=0), items)
         gains = gains.reshape(len(rows), count)
         best = gains.argmax(axis=1)
-        states = following[rows * count + best]
+        states = next_states[rows * count + best]
         rewards = rewards + gains.max(axis=1)
         completions = np.column_stack([completions, best])
     return rewards, completions
@@ -171,12 +174,12 @@ def greedy_end(
 
 
 def best_schedule(task: Task) -> tuple[float, str]:
-    """Return the mean reward per step of the best schedule for a simulator, and its source in words.
+    """Return the mean reward per step of the best schedule for a simulator, and a description of its source.
 
     In rounds without memory (credit) the best action of each round is the optimum. In the other simulators the search
-    starts from the best constant action, and later from random schedules of a few stretches. It moves to the best of
-    TRIES variations if that one is better. After STALE batches without an improvement by a millionth it starts anew.
-    Its seed and its number of steps are fixed, so it always finds the same.
+    starts from the best constant action. It moves to the best of BATCH variations if it is better. After PATIENCE
+    batches without an improvement of a millionth it restarts from a random schedule. Its seed and its number of steps
+    are fixed, so the result is reproducible.
     """
     unwrapped: Any = task.make(task.each[0]).unwrapped
     world = unwrapped.world
@@ -194,17 +197,19 @@ def best_schedule(task: Task) -> tuple[float, str]:
     rng = np.random.default_rng(0)
     best = value
     stale = 0
-    for _ in range(WORK // steps):
-        if stale == STALE:
+    for _ in range(SEARCH_STEPS // steps):
+        if stale == PATIENCE:
             schedule = random_schedule(steps, actions, rng)
             value = returns(world, schedule[None])[0]
             stale = 0
-        others = variations(schedule, actions, rng)
-        values = returns(world, others)
-        stale = 0 if values.max() > value + 1e-6 * abs(value) else stale + 1
-        if values.max() > value:
-            schedule = others[values.argmax()]
-            value = values.max()
+        schedules = variations(schedule, actions, rng)
+        values = returns(world, schedules)
+        highest = values.max()
+        has_progress = highest > value + 1e-6 * abs(value)
+        stale = 0 if has_progress else stale + 1
+        if highest > value:
+            schedule = schedules[values.argmax()]
+            value = highest
         best = max(best, value)
     return (
         best / steps,
@@ -221,33 +226,33 @@ def random_schedule(steps: int, actions: int, rng: np.random.Generator) -> np.nd
 
 
 def variations(
-    schedule: np.ndarray, actions: int, rng: np.random.Generator, tries: int = TRIES
+    schedule: np.ndarray, actions: int, rng: np.random.Generator, count: int = BATCH
 ) -> np.ndarray:
-    """Return schedules (tries, steps), each with one to three random changes of a stretch.
+    """Return schedules, shape (count, steps), each with one to three random changes of a stretch.
 
     A change sets the stretch to one action, shifts its content by up to three steps, or copies another stretch to it.
 
-    >>> variations(np.zeros(5, int), 2, np.random.default_rng(0), tries=3).shape
+    >>> variations(np.zeros(5, int), 2, np.random.default_rng(0), count=3).shape
     (3, 5)
     """
-    others = np.repeat(schedule[None], tries, axis=0)
+    schedules = np.repeat(schedule[None], count, axis=0)
     steps = len(schedule)
-    for other in others:
+    for changed in schedules:
         for kind in rng.integers(3, size=rng.integers(1, 4)):
             length = int(np.exp(rng.uniform(0, np.log(steps))))
             start, source = rng.integers(0, steps - length + 1, size=2)
             stretch = slice(start, start + length)
             if kind == 0:
-                other[stretch] = rng.integers(actions)
+                changed[stretch] = rng.integers(actions)
             elif kind == 1:
-                other[stretch] = np.roll(other[stretch], rng.integers(-3, 4))
+                changed[stretch] = np.roll(changed[stretch], rng.integers(-3, 4))
             else:
-                other[stretch] = other[source : source + length].copy()
-    return others
+                changed[stretch] = changed[source : source + length].copy()
+    return schedules
 
 
 def returns(world: Any, schedules: np.ndarray) -> np.ndarray:
-    """Return the undiscounted return of each schedule (n, steps) in a simulator without chance, float64 (n,)."""
+    """Return the undiscounted return of each schedule (n, steps) in a deterministic simulator, float64 (n,)."""
     draws = np.full((len(schedules), world.uniforms), 0.5)
     state = world.initial(draws, {})
     total = np.zeros(len(schedules))
@@ -264,7 +269,7 @@ def main(
     out: Annotated[Path, typer.Option(help="CSV file.")],
     workers: Annotated[int, typer.Option(help="Processes.")] = -1,
 ) -> None:
-    """Compute both anchors of every task in both versions."""
+    """Compute both anchors of every task in both versions and write the table."""
     cells = []
     for tasks in zip(*map(read_tasks, VERSIONS)):
         cells.append(Cell({"task": tasks[0].name}, anchors_of, tasks))

@@ -1,18 +1,16 @@
-"""How far the estimators of `pushlab.causal` can be trusted: many data sets from each simulator,
-each estimated.
+"""Measure the errors and the coverage of the estimators of `pushlab.causal` over many simulated data sets.
 
     python studies/causal.py --out data/causal
 
 writes four tables, in about twenty minutes on one core:
 
-- `kinds.csv`: errors of the four standard estimators of the average effect, and how often their
-  95 % intervals contain the truth, for each simulator's own experiment and each kind of data set:
-  200 data sets of 500 units, each with its own seed
+- `kinds.csv`: errors of the four standard estimators of the average effect, and the coverage of their 95 % intervals,
+  for each simulator's own experiment and each kind of data set: 200 data sets of 500 units, each with its own seed
 - `sizes.csv`: the same for confounded data sets of other sizes, 100 of each
-- `clips.csv`: the same for inverse weighting on one simulator, 200 data sets of 400 units, for
-  several strengths of the confounder's effect on the decision and several limits of propensities
-- `policies.csv`: the value of policies learned from 100 logs that include the confounder, and from
-  the same logs without it
+- `clips.csv`: the same for inverse weighting on one simulator, 200 data sets of 400 units, for several strengths of the
+  confounder's effect on the decision and several limits of propensities
+- `policies.csv`: the value of policies learned from 100 logs that include the confounder, and from the same logs
+  without it
 """
 
 from itertools import product
@@ -42,18 +40,18 @@ from pushlab.experiments.cells import Cell, run_cells
 from pushlab.ground.seeds import episode_seed
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
-ONE = "zika"  # the simulator of clips and policies
+SIMULATOR = "zika"  # of clips and policies
 UNITS = 500
 DRAWS = 200
-FEWER = 100
+FEWER_DRAWS = 100
 SIZES = (50, 100, 200, 400, 800, 1600)
 STRENGTHS = (1.0, 3.0)
 CLIPS = (0.0, 0.005, 0.02, 0.05, 0.1)
 CLIPPED_UNITS = 400
-LOGGED = 1000  # units of a log to learn from
-JUDGED = 2000  # fresh units on which policies are judged
+TRAINING_UNITS = 1000  # in a log
+EVALUATION_UNITS = 2000
 LEARNERS = ("regression", "curved regression", "doubly robust")
-DEPTH = 3  # of the tree of a policy
+TREE_DEPTH = 3  # of a policy
 
 
 def kinds(model: str) -> pd.DataFrame:
@@ -64,11 +62,11 @@ def kinds(model: str) -> pd.DataFrame:
 
 def sizes(model: str) -> pd.DataFrame:
     """Summarise the estimators on confounded data sets of several sizes."""
-    return by_size(model, SIZES, draws=FEWER)
+    return by_size(model, SIZES, draws=FEWER_DRAWS)
 
 
 def clips(model: str) -> pd.DataFrame:
-    """Summarise inverse weighting for strengths of the confounder and clips."""
+    """Summarise inverse weighting by strength of the confounder and limit of the propensities."""
     tables = []
     for strength, clip in product(STRENGTHS, CLIPS):
         confounded = experiment(model, strength=strength)
@@ -80,58 +78,61 @@ def clips(model: str) -> pd.DataFrame:
 
 
 def scores(data: CausalData, learner: str) -> np.ndarray:
-    """Return a score for each unit: the learner's estimate of what treating it changes.
+    """Return the learner's estimate of the treatment effect for each unit.
 
     Source: with regressions the T-learner of Künzel, Sekhon, Bickel & Yu (2019), PNAS 116(10), 4156-4165; with doubly
     robust scores the DR-learner of Kennedy (2023), Electronic Journal of Statistics 17(2), 3008-3049.
     """
     x = data.covariates.to_numpy(np.float64)
-    t, y = data.treated, data.outcome
+    t = data.treated
+    y = data.outcome
     if learner == "doubly robust":
         return DoublyRobust().scores(x, t, y, np.random.default_rng(0)).values
-    predicted = []
-    for arm in (t, ~t):
+    predictions = []
+    for mask in (t, ~t):
         model = LinearRegression()
         if learner == "curved regression":
             model = make_pipeline(PolynomialFeatures(2), model)
-        predicted.append(model.fit(x[arm], y[arm]).predict(x))
-    return predicted[0] - predicted[1]
+        model.fit(x[mask], y[mask])
+        predictions.append(model.predict(x))
+    return predictions[0] - predictions[1]
 
 
 def policies(model: str) -> pd.DataFrame:
     """Return the value of the policy that each learner learns from each log.
 
-    A policy is a small tree that predicts the scores: it treats a unit if the effect is better than the cost. Its value
-    is the mean outcome of fresh units, less the cost, with its sign turned if lower is better. `gain` is the value over
-    treating nobody, and `reached` the gain over chance, as a share of what the best policy gains over chance.
+    A policy is a small tree that predicts the scores. It treats a unit if the predicted effect is better than the cost.
+    Its value is the mean outcome of new units minus the cost, with the opposite sign if lower is better. `gain` is the
+    increase over no treatment. `reached` is the gain over random treatment, divided by that gain of the best policy.
     """
     trial = experiment(model)
     sign = 1.0 if trial.better == "higher" else -1.0
-    fresh = trial.units(JUDGED, np.random.default_rng(1_000_003))
+    fresh = trial.units(EVALUATION_UNITS, np.random.default_rng(1_000_003))
     gains = sign * fresh.effects - trial.cost
     base = sign * fresh.outcomes[:, 0].mean()
-    by_chance = (0.5 * gains).mean()
-    best = np.maximum(gains, 0).mean()
+    random_gain = (0.5 * gains).mean()
+    best_gain = np.maximum(gains, 0).mean()
     rows = []
     with threadpool_limits(1, user_api="blas"):
-        for kind, log in product(("confounded", "unobserved"), range(FEWER)):
-            data = KINDS[kind](model, LOGGED, episode_seed(0, log))
+        for kind, log in product(("confounded", "unobserved"), range(FEWER_DRAWS)):
+            data = KINDS[kind](model, TRAINING_UNITS, episode_seed(0, log))
             names = list(data.covariates)
             for learner in LEARNERS:
                 tree = DecisionTreeRegressor(
-                    max_depth=DEPTH, min_samples_leaf=max(5, len(data) // 20)
+                    max_depth=TREE_DEPTH, min_samples_leaf=max(5, len(data) // 20)
                 )
                 tree.fit(data.covariates.to_numpy(), scores(data, learner))
                 effects = tree.predict(fresh.covariates[names].to_numpy())
-                treats = sign * effects > trial.cost
-                gain = (treats * gains).mean()
+                is_treated = sign * effects > trial.cost
+                gain = (is_treated * gains).mean()
+                reached = (gain - random_gain) / (best_gain - random_gain)
                 rows.append(
                     {
                         "policy": learner,
-                        "treats": treats.mean(),
+                        "treats": is_treated.mean(),
                         "value": base + gain,
                         "gain": gain,
-                        "reached": (gain - by_chance) / (best - by_chance),
+                        "reached": reached,
                         "kind": kind,
                         "log": log,
                     }
@@ -141,7 +142,12 @@ def policies(model: str) -> pd.DataFrame:
 
 def run_one(table: str, model: str) -> dict[str, pd.DataFrame]:
     """Compute one of the tables for one simulator."""
-    functions = {"kinds": kinds, "sizes": sizes, "clips": clips, "policies": policies}
+    functions = {
+        "kinds": kinds,
+        "sizes": sizes,
+        "clips": clips,
+        "policies": policies,
+    }
     return {table: functions[table](model)}
 
 
@@ -150,7 +156,11 @@ def main(
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
 ) -> None:
     """Run the study and write its tables."""
-    parts = [*product(("kinds", "sizes"), MODELS), ("clips", ONE), ("policies", ONE)]
+    parts = [
+        *product(("kinds", "sizes"), MODELS),
+        ("clips", SIMULATOR),
+        ("policies", SIMULATOR),
+    ]
     grid = [
         Cell({"table": table, "model": model}, run_one, (table, model))
         for table, model in parts

@@ -1,18 +1,18 @@
-"""How soon an agent that knows nothing learns a user: agents × users × seeds on pushlab/evalumap2-v0.
+"""Measure how fast agents learn a new user: agents × users × seeds on pushlab/evalumap2-v0.
 
     python studies/cold_start.py --out data/studies/cold_start.csv --workers 2
 
 writes cold_start.csv, one row per run, and cold_start_curves.csv, one row per user, agent and window of 100 steps.
 
 An agent sends one notification for each context of a user's test quarter and learns from every answer. All agents get
-the same contexts, and under one seed the same uniform numbers decide what is opened, so they can be compared in pairs.
-Regret is the probability of an open lost by not sending the best notification: a row of the catalogue with the best
-priority, visibility and so on. Its probability is in `info["best"]`, only with reveal=True; no agent here reads it.
+the same contexts and, with the same seed, the same random numbers for the answers, so they can be compared in pairs.
+Regret is the loss in the probability of an open compared with the best notification: a row of the catalogue with the
+best priority, visibility and so on. With reveal=True its probability is in `info["best"]`, which no agent here reads.
 The candidates have neutral values of priority, visibility and so on, so an agent that chooses among them can't avoid a
 part of the regret, the `floor`.
 
-Thompson sampling is compared with random notifications and with the one opened most. It was chosen before anyone looked
-at the shipped users: see `pushlab.agents.bandits`.
+Thompson sampling is compared with random notifications and with the most opened one. It was chosen before the shipped
+users were examined, see `pushlab.agents.bandits`.
 """
 
 from itertools import product
@@ -47,13 +47,13 @@ def run_one(user: str, agent: str, seed: int) -> dict[str, Any]:
     """Run one agent with one user.
 
     Returns:
-        Runs, a row: steps, and means over the last quarter and over the whole of the episode
+        `runs`, one row: steps, and means over the last quarter and over the full episode
 
-        - `opened_last`, `regret_last`, `opened`, `regret`: share opened, probability given away
-        - `best_last`, `floor_last`: the best possible, and the regret of the best candidate
+        - `opened_last`, `regret_last`, `opened`, `regret`: share opened, and regret
+        - `best_last`, `floor_last`: the best possible share, and the regret of the best candidate
 
-        windows, a row for each 100 steps: step (the last one), and the means of opened, regret,
-        best (the probability of the best notification) and reachable (of the best candidate).
+        `windows`, one row per 100 steps: step (the last one), and the means of opened, regret, best (the probability of
+        the best notification) and reachable (the probability of the best candidate).
     """
     env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
     world = env.unwrapped.world
@@ -69,35 +69,35 @@ def run_one(user: str, agent: str, seed: int) -> dict[str, Any]:
         }
     )
     last = steps.tail(len(steps) // 4).mean()
-    whole = steps.mean()
+    means = steps.mean()
     run = {
         "steps": len(steps),
         "opened_last": last["opened"],
         "regret_last": last["regret"],
         "best_last": last["best"],
         "floor_last": last["best"] - last["reachable"],
-        "opened": whole["opened"],
-        "regret": whole["regret"],
+        "opened": means["opened"],
+        "regret": means["regret"],
     }
-    full = steps.head(len(steps) // WINDOW * WINDOW)
-    windows = full.groupby(full.index // WINDOW).mean()
+    complete = steps.head(len(steps) // WINDOW * WINDOW)
+    windows = complete.groupby(complete.index // WINDOW).mean()
     windows.insert(0, "step", (windows.index + 1) * WINDOW)
     return {"runs": [run], "windows": windows}
 
 
 def curve_table(windows: pd.DataFrame) -> pd.DataFrame:
-    """Return means and 95 % intervals over the seeds, a row a user, agent and window."""
+    """Return means and 95 % intervals over the seeds, one row per user, agent and window."""
     rows = []
     keys = ["user", "agent", "step"]
-    for key, some in windows.groupby(keys, sort=False):
+    for key, group in windows.groupby(keys, sort=False):
         row = dict(zip(keys, key))
         for quantity in ("opened", "regret"):
-            interval = mean_interval(some[quantity])
+            interval = mean_interval(group[quantity])
             row[quantity] = interval.mean
             row[f"{quantity}_low"] = interval.low
             row[f"{quantity}_high"] = interval.high
-        row["best"] = some["best"].iloc[0]
-        row["reachable"] = some["reachable"].iloc[0]
+        row["best"] = group["best"].iloc[0]
+        row["reachable"] = group["reachable"].iloc[0]
         rows.append(row)
     return pd.DataFrame(rows).round(DIGITS)
 

@@ -1,22 +1,19 @@
-"""A small tree imitates a doctor, from her patients or from its own (DAgger). It takes about a
-minute on one core.
+"""Let a decision tree imitate a teacher, from the teacher's states or from its own (DAgger).
 
     python studies/imitation.py --out data/ode/imitation.csv
 
-writes imitation.csv, one row per depth, seed, source of states and round.
+writes imitation.csv, one row per depth, seed, source of states and round, in about a minute on one core.
 
-The teacher is the policy of fitted Q iteration after five rounds of twenty patients, as in notebook
-8. The learner is a decision tree of 8 levels, which can't represent the teacher's whole policy, or
-of 30, which can. In each round four new patients are treated from near the unhealthy state, and the
-teacher labels each of their states with her action. The next tree is fitted to all labels so far.
-The four patients are treated by one of two:
+The teacher is the policy of fitted Q iteration after five rounds of twenty patients, as in notebook 8. The learner is a
+decision tree of 8 levels, which can't represent the teacher's full policy, or of 30, which can. In each round four new
+patients start near the unhealthy state, and the teacher labels each of their states with its action. The next tree is
+fitted to all labels so far. There are two ways to treat the four patients:
 
-- `teacher`: the teacher herself: the tree learns from states that she leads to (behaviour cloning)
-- `learner`: the tree of the round before: it learns from states that it leads to itself (DAgger,
-  with a mixture of beta = 1 in the first round and 0 afterwards)
+- `teacher`: by the teacher, so that the tree learns from the teacher's states (behaviour cloning)
+- `learner`: by the tree of the previous round, so that it learns from its own states (DAgger, with a mixture of
+  beta = 1 in the first round and 0 afterwards)
 
-Both need the same number of labels. After each round the tree treats twenty further patients, the
-same for all.
+Both need the same number of labels. After each round the tree treats twenty test patients, the same for all trees.
 
 Source: Ross, Gordon & Bagnell (2011), A reduction of imitation learning and structured prediction
 to no-regret online learning, AISTATS 15, 627-635. Ours: patients, tree and teacher.
@@ -45,9 +42,11 @@ from pushlab.agents.treatment import (
 )
 from pushlab.envs.ode.hiv import HIV
 
-TEACHER_SEED = 6  # ends healthy; interventions.py counts how often
+TEACHER_SEED = (
+    6  # its policy ends healthy; interventions.py counts how often that happens
+)
 PATIENTS = 4
-EXAMINED = 20
+TEST_PATIENTS = 20
 DEPTHS = (8, 30)
 ROUNDS = 8
 SEEDS = 10
@@ -62,46 +61,56 @@ def make_teacher(world: HIV) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def imitate(
-    world: HIV, teacher: Callable, who: str, seed: int, depth: int
+    world: HIV, teacher: Callable, source: str, seed: int, depth: int
 ) -> list[dict]:
-    """Let a tree imitate the teacher and return a row a round.
+    """Let a tree imitate the teacher and return one row per round.
 
     Args:
-        who: "teacher" or "learner", who treats the patients that the tree learns from; the first
-            four are the teacher's.
+        source: "teacher" or "learner", which treats the patients of the training states. The first four are always
+            treated by the teacher.
     """
     rng = np.random.default_rng(seed)
     policy = teacher
     inputs = np.empty((0, 6))
-    answers = np.empty(0, int)
+    labels = np.empty(0, int)
     rows = []
     for number in range(1, ROUNDS + 1):
         starts = near_unhealthy(world, PATIENTS, rng)
-        doctor = teacher if who == "teacher" else policy
-        states = treat(world, doctor, starts=starts)[0][:-1].reshape(-1, 6)
+        treating_policy = teacher if source == "teacher" else policy
+        states, *_ = treat(world, treating_policy, starts=starts)
+        states = states[:-1].reshape(-1, 6)
         inputs = np.vstack([inputs, in_logarithms(states)])
-        answers = np.append(answers, teacher(states))
+        labels = np.append(labels, teacher(states))
         tree = DecisionTreeClassifier(max_depth=depth, random_state=seed)
-        tree.fit(inputs, answers)
+        tree.fit(inputs, labels)
         policy = partial(tree_policy, tree)
-        about = {"who": who, "depth": depth, "seed": seed, "round": number}
-        learned = {"labels": len(answers), "fits": tree.score(inputs, answers)}
-        rows.append({**about, **learned, **examine_many(world, teacher, policy)})
+        row = {
+            "who": source,
+            "depth": depth,
+            "seed": seed,
+            "round": number,
+            "labels": len(labels),
+            "fits": tree.score(inputs, labels),
+        }
+        rows.append(row | evaluate(world, teacher, policy))
     return rows
 
 
 def tree_policy(tree: DecisionTreeClassifier, states: np.ndarray) -> np.ndarray:
+    """Return the actions that a tree predicts for these states."""
     return tree.predict(in_logarithms(states))
 
 
-def examine_many(world: HIV, teacher: Callable, policy: Callable) -> dict[str, float]:
-    """Treat twenty patients: mean return, share of the teacher's decisions, number who end healthy."""
-    starts = near_unhealthy(world, EXAMINED, np.random.default_rng(2011))
+def evaluate(world: HIV, teacher: Callable, policy: Callable) -> dict[str, float]:
+    """Treat the test patients; return their mean return, agreement with the teacher, and how many end healthy."""
+    starts = near_unhealthy(world, TEST_PATIENTS, np.random.default_rng(2011))
     states, actions, rewards = treat(world, policy, starts=starts)
+    teacher_actions = teacher(states[:-1].reshape(-1, 6))
+    is_healthy = basin(world, states[-1]) == "healthy"
     return {
         "return": discounted(rewards).mean(),
-        "agrees": np.mean(teacher(states[:-1].reshape(-1, 6)) == actions.ravel()),
-        "healthy": int((basin(world, states[-1]) == "healthy").sum()),
+        "agrees": np.mean(teacher_actions == actions.ravel()),
+        "healthy": int(is_healthy.sum()),
     }
 
 
@@ -112,10 +121,10 @@ def main(
     """Run the study and write the table."""
     world = make_world()
     teacher = make_teacher(world)
-    herself = {"who": "the teacher herself", "labels": 0}
-    rows = [{**herself, **examine_many(world, teacher, teacher)}]
-    for depth, seed, who in product(DEPTHS, range(seeds), ("teacher", "learner")):
-        rows += imitate(world, teacher, who, seed, depth)
+    row = {"who": "the teacher herself", "labels": 0}
+    rows = [row | evaluate(world, teacher, teacher)]
+    for depth, seed, source in product(DEPTHS, range(seeds), ("teacher", "learner")):
+        rows += imitate(world, teacher, source, seed, depth)
     columns = ["who", "depth", "seed", "round", "labels"]
     columns += ["fits", "agrees", "return", "healthy"]
     table = pd.DataFrame(rows, columns=columns)

@@ -1,4 +1,4 @@
-"""Lifetimes in the recommender, from which notebook 11 computes the lifelong metrics.
+"""Run the lifetimes in the recommender for the lifelong metrics of notebook 11.
 
     python studies/lifetimes.py --out data/studies
 
@@ -9,8 +9,8 @@ writes five tables:
 - `lifetimes_kinds.csv`: recommender-ant-b: linear Q
 - `lifetimes_north.csv`, `_south`: linear Q in one of the two towns alone, the experts of `towns`
 
-Seeds 0 to 5 each; the experts' are 100 to 105. A table has one row per episode: columns common to
-all its lifetimes, then a column of rewards for each of them.
+Each agent has seeds 0 to 5, each expert 100 to 105. A table has one row per episode: the columns that all its lifetimes
+share, then one column of rewards per lifetime.
 """
 
 from pathlib import Path
@@ -34,12 +34,12 @@ AGENTS = {
 }
 EXPERTS = ("north", "south")
 SEEDS = 6
-FIRST_OF_EXPERTS = 100
+FIRST_EXPERT_SEED = 100
 COMMON = ["phase", "block", "block_type", "task", "params", "regime", "episode"]
 
 
 def table_of(logs: dict[str, list[pd.DataFrame]]) -> pd.DataFrame:
-    """Return the common columns of the logs and their rewards, one column per log."""
+    """Return the common columns of the logs, and the rewards of each log as a column."""
     first = next(iter(logs.values()))[0]
     rewards = {}
     for agent, lifetimes in logs.items():
@@ -53,19 +53,19 @@ def main(
     seeds: Annotated[int, typer.Option(help="Lifetimes of each agent.")] = SEEDS,
 ) -> None:
     """Run the lifetimes and write their tables."""
-    lived = {}
+    logs = {}
     for name, syllabus in SYLLABI.items():
-        some = [agent() for agent in AGENTS[name]]
-        lived[name] = run_syllabi(syllabus, some, seeds, progress=False)
-    alone = []
-    for seed in range(FIRST_OF_EXPERTS, FIRST_OF_EXPERTS + seeds):
+        learners = [agent() for agent in AGENTS[name]]
+        logs[name] = run_syllabi(syllabus, learners, seeds, progress=False)
+    expert_logs = []
+    for seed in range(FIRST_EXPERT_SEED, FIRST_EXPERT_SEED + seeds):
         experts = run_experts(SYLLABI["towns"], agents.LinearQ(), seed, progress=False)
-        alone.append(experts)
+        expert_logs.append(experts)
     for town in EXPERTS:
-        lived[town] = {"linear Q": [experts[town][0] for experts in alone]}
-    for name, logs in lived.items():
+        logs[town] = {"linear Q": [experts[town][0] for experts in expert_logs]}
+    for name, by_agent in logs.items():
         file = out / f"lifetimes_{name}.csv"
-        table_of(logs).to_csv(file, index=False, lineterminator="\n")
+        table_of(by_agent).to_csv(file, index=False, lineterminator="\n")
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
-"""The value of managing arriving notifications: agents × users × seeds on pushlab/push-v0.
+"""Measure the value of managing arriving notifications: agents × users × seeds on pushlab/push-v0.
 
     python studies/managing_arrivals.py --out data/studies/managing_arrivals.csv --weights 5 --workers 2
 
 writes managing_arrivals.csv, one row per run, managing_arrivals_days.csv, one row per run and day, and, with --weights,
 managing_arrivals_weights.csv, one row per changed weight, user and baseline.
 
-An agent learns on the first two thirds of a user's days. It is then judged on each day of the last third, without
-learning or exploring. Under one seed all agents get the same days and each notification the same uniform number, so
-they can be compared in pairs. All seeds share the 28 days, which differ more than the seeds do. So the table has each
-day, and intervals are over seeds and days. Rewards have the environment's default weights
-(`pushlab.envs.push.world.WEIGHTS`), fixed before any agent was trained; `--weights` repeats the comparison with each
-weight halved and doubled, in training too.
+An agent learns on the first two thirds of a user's days. It is then evaluated on each day of the last third, without
+learning or exploring. With the same seed all agents get the same days and the same random number for each notification,
+so they can be compared in pairs. All seeds share the 28 days, which differ more than the seeds do. The table therefore
+has each day, and intervals are over seeds and days. Rewards have the environment's default weights
+(`pushlab.envs.push.world.WEIGHTS`), fixed before any agent was trained. `--weights` repeats the comparison with each
+weight halved and doubled, also in training.
 
-`CHOSEN` is the agent that is compared with `BASELINES`; it and its settings were chosen on private users
-(`pushlab.users.synthesis.make_user`), before anyone looked at the shipped ones.
+`CHOSEN` is the agent that is compared with `BASELINES`. It and its settings were chosen on private users
+(`pushlab.users.synthesis.make_user`), before the shipped users were examined.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,17 +55,18 @@ USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
 ROUNDS = 5  # passes of a learner through its days
 DIGITS = 4
-TRAINING = 0  # parts of a seed; pushlab.logs.arrival_days.JUDGING is 1
+# Parts of a seed; pushlab.logs.arrival_days.JUDGING is 1.
+TRAINING = 0
 ORDER = 2
 
 
 def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
-    """Let an agent learn from all days of the environment, each round in another order."""
+    """Train an agent on all days of the environment, in a different order each round."""
     days = env.unwrapped.world.start_days
     rng = np.random.default_rng(part_seed(seed, ORDER))
-    for one_round in range(rounds):
+    for round_number in range(rounds):
         for number, day in enumerate(rng.permutation(days).tolist()):
-            day_seed = part_seed(seed, TRAINING, one_round, number)
+            day_seed = part_seed(seed, TRAINING, round_number, number)
             run_day(env, agent, day, day_seed, learn=True)
     return agent
 
@@ -73,11 +74,13 @@ def train(env: Any, agent: Agent, rounds: int = ROUNDS, seed: int = 0) -> Agent:
 def run_one(
     user: str, agent: str, seed: int, weights: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Train and judge one agent with one user: `runs`, a row of means per day, and `days`, one row
-    per day.
+    """Train and evaluate one agent with one user.
 
     Args:
-        weights: Those of the environment that aren't the default.
+        weights: Weights of the environment that differ from the default.
+
+    Returns:
+        `runs`, one row of means over the days, and `days`, one row per day.
     """
     learner = AGENTS[agent]()
     if agent in LEARNERS:
@@ -98,13 +101,18 @@ def cells_of(
     """Return the cells of all users under one set of weights."""
     cells = []
     for user, agent, seed in product(USERS, agents, range(seeds)):
-        labels = {"user": user, "agent": agent, "seed": seed, "changed": changed}
+        labels = {
+            "user": user,
+            "agent": agent,
+            "seed": seed,
+            "changed": changed,
+        }
         cells.append(Cell(labels, run_one, (user, agent, seed, weights or {})))
     return cells
 
 
 def changed_cells(seeds: int) -> list[Cell]:
-    """Return cells with each weight that isn't 0 halved and doubled."""
+    """Return cells with each nonzero weight halved and doubled."""
     cells = []
     for name, weight in WEIGHTS.items():
         for factor in (0.5, 2.0):
@@ -119,18 +127,17 @@ def comparison_table(days: pd.DataFrame) -> pd.DataFrame:
     """Compare the chosen agent with each baseline: one row per user, change and baseline.
 
     Returns:
-        User, changed, against, chosen and baseline (mean rewards per day), difference, and two
-        intervals of it over seeds and days: low to high is the 95 % interval of this row, all low
-        to all high is wider, so that the intervals of all rows hold together (`simultaneous`);
-        better: whether all low is above 0. Days count as independent, though those of a quarter are
-        neighbours.
+        A table with the columns user, changed, against, chosen and baseline (mean rewards per day), difference, and two
+        of its intervals over seeds and days. Low to high is the 95 % interval of the row. All low to all high is wider,
+        for simultaneous coverage of all rows (`simultaneous`). Better is whether all low is above 0. Days are treated
+        as independent, although they are consecutive.
     """
     rows = []
     gains = []
-    for (changed, user), some in days.groupby(["changed", "user"], sort=False):
+    for (changed, user), group in days.groupby(["changed", "user"], sort=False):
         scores = {
-            agent: of_agent.pivot(index="seed", columns="day", values="reward")
-            for agent, of_agent in some.groupby("agent")
+            agent: agent_days.pivot(index="seed", columns="day", values="reward")
+            for agent, agent_days in group.groupby("agent")
         }
         chosen = scores[CHOSEN].to_numpy()
         for against in BASELINES:
@@ -150,10 +157,10 @@ def comparison_table(days: pd.DataFrame) -> pd.DataFrame:
                     "high": interval.high,
                 }
             )
-    together = simultaneous(gains, interval=crossed_interval)
+    intervals = simultaneous(gains, interval=crossed_interval)
     table = pd.DataFrame(rows)
-    table["all low"] = [interval.low for interval in together]
-    table["all high"] = [interval.high for interval in together]
+    table["all low"] = [interval.low for interval in intervals]
+    table["all high"] = [interval.high for interval in intervals]
     table["better"] = table["all low"] > 0
     return table
 
@@ -181,7 +188,7 @@ def main(
     days_file = out.with_stem(f"{out.stem}_days")
     days.to_csv(days_file, index=False, lineterminator="\n")
     means = runs.groupby(["user", "agent"], sort=False)[list(QUANTITIES)].mean()
-    print("Means a day:")
+    print("Means per day:")
     print(means.round(2).to_string(na_rep="–"))
 
 

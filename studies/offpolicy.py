@@ -1,12 +1,12 @@
-"""How far the off-policy estimators can be trusted: value another policy from many logs of one.
+"""Measure the accuracy of the off-policy estimators on many logs of one policy.
 
     python studies/offpolicy.py --out data/rec/offpolicy.csv
 
 writes offpolicy.csv, one row per log and estimator.
 
-The logs are from a recommender that chose almost at random. The estimators compute what a far more decisive one would
-have earned; the truth is found by enumeration. Each repetition writes a new log of 1,000 episodes, with its own seeds,
-and estimates the value from it with cross-fitted value models. Notebook 6 compares the estimates with the truth.
+The logs come from a nearly random recommender. The estimators compute the value of a far more decisive one, whose true
+value is computed by enumeration. Each repetition records a new log of 1,000 episodes, with its own seeds, and estimates
+the value from it with cross-fitted value models. Notebook 6 compares the estimates with the truth.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ REPETITIONS = 500
 
 
 def run_one(repetition: int) -> pd.DataFrame:
-    """Estimate the target's value from one log, one row per estimator."""
+    """Estimate the target policy's value from one log, one row per estimator."""
     seed = part_seed(0, repetition)
     log = collect(ENV, BEHAVIOUR, EPISODES, seed, **TASK)
     table = off_policy(log, TARGET, seed=seed)

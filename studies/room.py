@@ -1,10 +1,10 @@
-"""Right answers of four memory systems at each capacity: in our room, and in the one they were made for.
+"""Count the correct answers of four memory systems at each capacity, in pushlab's room and in the original room.
 
     python studies/room.py --out data/room/memory.csv
 
 writes memory.csv, one row per room, system, capacity and episode.
 
-Every system answers the same 30 runs of 1,000 questions, so that they can be compared run by run.
+All systems answer the same 30 runs of 1,000 questions, so they can be compared run by run.
 """
 
 from itertools import product
@@ -26,7 +26,7 @@ SYSTEMS = {
 CAPACITIES = (2, 4, 8, 16, 32, 64)
 RUNS = 30
 SEED = 7
-# Arguments of the room and of the systems; "early" forgets as the original's program does.
+# Arguments of the room and of the systems; "early" forgets like the original program.
 ROOMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ours": ({}, {}),
     "original": ({"reference": "room-env-3"}, {}),
@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def run_one(room: str, system: str, capacity: int) -> list[dict]:
-    """Return the right answers of one system, one row per run."""
+    """Return the number of correct answers of one system, one row per run."""
     env_arguments, agent_arguments = ROOMS[room]
     runs = rollout(
         gym.make("pushlab/RoomEnv-v0", **env_arguments),
@@ -48,15 +48,15 @@ def run_one(room: str, system: str, capacity: int) -> list[dict]:
         record="episodes",
         progress=False,
     )
-    answers = runs["return"].astype(int)
-    return [{"episode": number, "return": one} for number, one in enumerate(answers)]
+    counts = runs["return"].astype(int)
+    return [{"episode": number, "return": count} for number, count in enumerate(counts)]
 
 
 def main(
     out: Annotated[Path, typer.Option(help="CSV file.")],
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
 ) -> None:
-    """Run the study and write the answers of every run."""
+    """Run the study and write the number of correct answers of every run."""
     grid = [
         Cell(dict(zip(("room", "agent", "capacity"), labels)), run_one, labels)
         for labels in product(ROOMS, SYSTEMS, CAPACITIES)

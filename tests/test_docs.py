@@ -1,4 +1,4 @@
-"""The pages: their code runs, their recipes work, and their links lead somewhere."""
+"""The code on the pages runs, the recipes work, and the links are valid."""
 
 import functools
 import os
@@ -24,7 +24,7 @@ LINKED = [
     *ROOT.glob("notebooks/*.md"),
     *ROOT.glob("data/*/README.md"),
 ]
-MADE_BY_THE_BOOK = (ROOT / "docs" / "environments", ROOT / "docs/api/commands.md")
+GENERATED = (ROOT / "docs" / "environments", ROOT / "docs/api/commands.md")
 BLOCK = re.compile(
     r"(?:<!-- not run: (?P<reason>[^\n]+) -->\n)?"
     r"(?:^`(?P<path>[\w./]+)`, (?P<where>[^`\n]+):\n\n)?"
@@ -34,7 +34,7 @@ BLOCK = re.compile(
 
 
 def blocks_of(text):
-    """The code blocks of a page: reason (if it is not run), path, where, kind, text."""
+    """Return the code blocks of a page: reason (if it is not run), path, where, kind, text."""
     return [match.groupdict() for match in BLOCK.finditer(text)]
 
 
@@ -42,14 +42,15 @@ def read(page):
     return page.read_text(encoding="utf-8")
 
 
-def run_python(*words, **more):
-    command = [sys.executable, *words]
-    done = subprocess.run(command, capture_output=True, text=True, **more)
-    assert done.returncode == 0, done.stderr
+def run_python(*arguments, **options):
+    command = [sys.executable, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, **options)
+    assert result.returncode == 0, result.stderr
 
 
-def test_the_example_of_readme_runs():
-    (example,) = [one for one in blocks_of(read(README)) if one["kind"] == "python"]
+def test_the_example_in_the_readme_runs():
+    blocks = blocks_of(read(README))
+    (example,) = [block for block in blocks if block["kind"] == "python"]
     names = {}
     exec(example["text"], names)
     assert names["picture"].shape == (441, 945, 3)
@@ -58,9 +59,9 @@ def test_the_example_of_readme_runs():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
-    """In an empty folder, apart from the files that any page shows as new."""
+def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # The folder contains only the files that a page creates.
     for other in PAGES:
         for block in blocks_of(read(other)):
             if block["path"]:
@@ -69,32 +70,39 @@ def test_the_blocks_of_a_page_run_in_their_order(page, tmp_path, monkeypatch):
         if block["reason"] or block["path"]:
             continue
         if block["kind"] == "python":
-            smaller = block["text"].replace("seeds=5, steps=500", "seeds=2, steps=40")
-            run_python("-c", smaller)
+            code = block["text"].replace("seeds=5, steps=500", "seeds=2, steps=40")
+            run_python("-c", code)
         if block["kind"] == "sh":
-            for words in commands(block["text"]):
-                if words[0] == "python":
-                    run_python(*words[1:])
-                else:
-                    assert words[0] == "pushlab", f"say why it is not run: {words}"
-                    result = CliRunner().invoke(app, words[1:])
-                    assert result.exit_code == 0, f"{words}\n{result.output}"
+            for command in commands(block["text"]):
+                run_command(*command)
 
 
 def commands(text):
-    """The words of each command of a shell block; comments are left out."""
+    """Return the commands of a shell block as lists of words, without comments."""
     lines = [shlex.split(line, comments=True) for line in text.splitlines()]
     return [words for words in lines if words]
 
 
+def run_command(program, *arguments):
+    if program == "python":
+        run_python(*arguments)
+        return
+    assert program == "pushlab", f"give a reason not to run {program}"
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, f"{arguments}\n{result.output}"
+
+
 def recipes():
-    """The blocks of each recipe in CONTRIBUTING.md."""
-    _, *parts = re.split(r"^## ", read(ROOT / "CONTRIBUTING.md"), flags=re.M)
-    recipe_parts = [part for part in parts if part.startswith("Recipe: ")]
-    return {part.splitlines()[0]: blocks_of(part) for part in recipe_parts}
+    """Return {title: blocks} of the recipes in CONTRIBUTING.md."""
+    _, *sections = re.split(r"^## ", read(ROOT / "CONTRIBUTING.md"), flags=re.M)
+    recipes = {}
+    for section in sections:
+        if section.startswith("Recipe: "):
+            recipes[section.splitlines()[0]] = blocks_of(section)
+    return recipes
 
 
-def follow(block, folder):
+def apply_block(block, folder):
     """Create, extend or patch the file that a block of a recipe names."""
     file = folder / block["path"]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -117,45 +125,42 @@ def follow(block, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("title", recipes())
-def test_a_recipe_does_what_it_says(title, tmp_path):
+def test_a_recipe_works(title, tmp_path):
     shutil.copytree(ROOT / "pushlab", tmp_path / "pushlab")
     shutil.copytree(ROOT / "data", tmp_path / "data")
     blocks = recipes()[title]
     for block in blocks:
         if block["path"]:
-            follow(block, tmp_path)
-    (after,) = [
-        block["text"]
-        for block in blocks
-        if block["kind"] == "python" and not block["path"]
-    ]
-    paths = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    run_python("-W", "error::UserWarning", "-c", after, cwd=tmp_path, env=paths)
+            apply_block(block, tmp_path)
+    checks = [block for block in blocks if not block["path"]]
+    (check,) = [block["text"] for block in checks if block["kind"] == "python"]
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run_python("-W", "error::UserWarning", "-c", check, cwd=tmp_path, env=env)
 
 
 @functools.cache
 def anchors(page):
-    """The addresses that GitHub gives the headings of a page."""
+    """Return the anchors that GitHub gives the headings of a page."""
     text = re.sub(r"^```.*?^```", "", read(page), flags=re.S | re.M)
-    found = set()
+    anchors = set()
     for heading in re.findall(r"^#+ (.+?)\s*$", text, flags=re.M):
         plain = re.sub(r"\[([^\]]*)\]\([^)]*\)|[`*]", r"\1", heading).lower()
-        found.add(re.sub(r"[^\w -]", "", plain).replace(" ", "-"))
-    return found
+        anchors.add(re.sub(r"[^\w -]", "", plain).replace(" ", "-"))
+    return anchors
 
 
-def test_links_lead_to_a_file_and_a_heading():
+def test_links_point_to_existing_files_and_headings():
     broken = []
     for page in LINKED:
         text = re.sub(r"^```.*?^```|`[^`\n]*`", "", read(page), flags=re.S | re.M)
         for link in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text):
             path, _, anchor = link.partition("#")
             file = (page.parent / path).resolve() if path else page
-            if any(file.is_relative_to(folder) for folder in MADE_BY_THE_BOOK):
+            if any(file.is_relative_to(folder) for folder in GENERATED):
                 continue
-            is_there = file.exists()
-            if is_there and anchor and file.suffix == ".md":
-                is_there = anchor in anchors(file)
-            if not is_there:
+            is_valid = file.exists()
+            if is_valid and anchor and file.suffix == ".md":
+                is_valid = anchor in anchors(file)
+            if not is_valid:
                 broken.append((page.name, link))
     assert broken == []

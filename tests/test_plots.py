@@ -183,7 +183,7 @@ def preferences():
 PICTURES = {
     "learning_curve": (
         lambda: plots.learning_curve(
-            make_log().assign(most=4.75), over="episode", window=1, best="most"
+            make_log().assign(limit=4.75), over="episode", window=1, best="limit"
         ),
         "learner, random",
         # The return is 2 e + 0.2 s; 4.30265 is the quantile of t with two degrees.
@@ -381,12 +381,12 @@ def numbers_drawn(figure):
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_picture_has_readable_words_and_the_numbers_of_its_data(name, good_picture):
-    draw, words, *numbers = PICTURES[name]
+    draw, words, *coordinates = PICTURES[name]
     picture = draw()
     written = " | ".join(good_picture(picture))
     assert [word for word in words.split(", ") if word not in written] == []
     drawn = numbers_drawn(picture.figure or picture)
-    for number in sum(numbers, []):
+    for number in sum(coordinates, []):
         assert np.isclose(drawn, number, rtol=1e-3).any(), number
 
 
@@ -513,11 +513,11 @@ def test_variants_of_one_task_are_named_by_what_differs():
         (lambda: plots.scorecard([]), "no scorecard to draw"),
         (
             lambda: plots.open_rates(make_engagements().replace("opened", "snoozed")),
-            "row 0, column 'action': 'snoozed' is not opened or dismissed",
+            "row 0, column 'action': expected opened or dismissed, got 'snoozed'",
         ),
         (
             lambda: plots.day_lanes(make_engagements(), "2020-01-01"),
-            "no notification was posted on 2020-01-01; the table goes from 2019-02-18",
+            "no notification was posted on 2020-01-01; the table covers 2019-02-18",
         ),
     ],
 )

@@ -1,7 +1,7 @@
-"""Pages of all environments, written into docs/environments before a build.
+"""Write the pages of all environments into docs/environments before a build.
 
-A page has the sections of its world's docstring, the spaces of `gym.make` and a picture. Texts are in
-docs/environments.toml, references in docs/references.bib, the layout in docs/templates.
+A page has the sections of its world's docstring, the spaces of `gym.make` and a picture. The texts are in
+docs/environments.toml, the references in docs/references.bib and the layout in docs/templates.
 """
 
 import json
@@ -13,7 +13,7 @@ from inspect import cleandoc
 from pkgutil import resolve_name
 
 import gymnasium as gym
-from extensions.reference import ROOT, plain
+from extensions.reference import ROOT, escape_markup
 from jinja2 import Environment, FileSystemLoader
 from pictures.environments import draw
 from pybtex.database import parse_file
@@ -27,24 +27,27 @@ LAST = ("Args", "Source", "Differences", "Notes")
 
 
 def sections_of(world):
-    """Sections of a class's docstring: "" is the description, Example the doctests."""
-    text = plain(cleandoc(world.__doc__ or "") + "\n")
-    found = {title: textwrap.dedent(body) for title, body in SECTION.findall(text)}
-    start = min([one.start() for one in SECTION.finditer(text)], default=len(text))
-    notes, doctests, example = SECTION.sub("", text[start:]).partition(">>> ")
-    found["Notes"] = found.get("Notes", "") + notes
-    return {"": text[:start], **found, "Example": doctests + example}
+    """Return {title: text} of a class's docstring; "" is the description, "Example" the doctests."""
+    text = escape_markup(cleandoc(world.__doc__ or "") + "\n")
+    sections = {title: textwrap.dedent(body) for title, body in SECTION.findall(text)}
+    starts = [match.start() for match in SECTION.finditer(text)]
+    start = min(starts, default=len(text))
+    rest = SECTION.sub("", text[start:])
+    notes, doctests, example = rest.partition(">>> ")
+    sections["Notes"] = sections.get("Notes", "") + notes
+    return {"": text[:start], **sections, "Example": doctests + example}
 
 
 def brief(space):
-    """A space in one line, without character sets and the middle of long lists."""
-    text = re.sub(r", charset=.*?(?=\)(?:[,)]|$))", "", " ".join(str(space).split()))
+    """Return a space as one line, without character sets and the middle of long lists."""
+    text = " ".join(str(space).split())
+    text = re.sub(r", charset=.*?(?=\)(?:[,)]|$))", "", text)
     return re.sub(r"\[ ?((?:\S+ ){3})[^]]{20,}( [^] ]+\])", r"[\1…\2", text)
 
 
 @cache
 def notebooks():
-    """{stem: text of the cells} of all notebooks, which are megabytes with their pictures."""
+    """Return {stem: text of the cells} of all notebooks. Cached, because their pictures take megabytes."""
     texts = {}
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         cells = json.loads(path.read_text("utf-8"))["cells"]
@@ -54,25 +57,35 @@ def notebooks():
 
 @cache
 def references():
-    """Entries of docs/references.bib."""
+    """Return the entries of docs/references.bib."""
     return parse_file(ROOT / "docs" / "references.bib").entries.values()
 
 
 def notebooks_with(name):
-    """(stem, title) of each notebook whose cells name an environment."""
+    """Yield (stem, title) of each notebook whose cells contain the name of an environment."""
     for stem, text in notebooks().items():
         if re.search(rf"(?<![\w-]){name}(?![\w-])", text):
             yield stem, re.search(r"^# (.*?)\s*(?:\[!\[.*)?$", text, re.M)[1]
 
 
-def page_of(name, place, about):
-    """All that the template of a page needs."""
-    world, env = resolve_name(place), None
+def bibtex_of(name):
+    """Return the BibTeX entries whose keywords contain the name of an environment."""
+    entries = []
+    for entry in references():
+        if name in entry.fields["keywords"].split(", "):
+            entries.append(entry.to_string("bibtex"))
+    return "\n".join(entries)
+
+
+def page_of(name, path, description):
+    """Return the variables of a page's template."""
+    world = resolve_name(path)
+    env = None
     if name != "Remote-v0":
         env = gym.make(f"pushlab/{name}", render_mode="rgb_array")
         draw(env, name)
         world = type(env.unwrapped.world)
-    bases = [one for one in world.__mro__ if one.__module__.startswith("pushlab")]
+    bases = [base for base in world.__mro__ if base.__module__.startswith("pushlab")]
     sections = sections_of(world)
     for base in bases[1:]:
         for title, text in sections_of(base).items():
@@ -82,51 +95,62 @@ def page_of(name, place, about):
     for title in LAST:
         if title in sections:
             sections[title] = sections.pop(title)
-    owner = next(one for one in bases if "__init__" in vars(one))
-    others = [one for one in bases if f"`{one.__name__}`" in arguments]
-    cited = [one for one in references() if name in one.fields["keywords"].split(", ")]
+    owner = constructor_class(bases)
+    documented = [world]
+    for base in bases:
+        if base is not owner and f"`{base.__name__}`" in arguments:
+            documented.append(base)
     return {
         "name": name,
-        "about": about,
+        "about": description,
         "env": env,
         "sections": sections,
-        "arguments": [world, *(one for one in others if one is not owner)],
+        "arguments": documented,
         "world": world,
         "notebooks": list(notebooks_with(name)),
-        "bibtex": "\n".join(one.to_string("bibtex") for one in cited),
+        "bibtex": bibtex_of(name),
     }
 
 
+def constructor_class(bases):
+    """Return the first of some classes that defines `__init__`."""
+    return next(base for base in bases if "__init__" in vars(base))
+
+
 def write_pages(app):
-    """Write all pages anew."""
+    """Write all pages and delete outdated ones."""
     texts = tomllib.loads((ROOT / "docs" / "environments.toml").read_text("utf-8"))
     pages = {}
-    for identifier, place, about in (*TABLE, REMOTE):
+    for identifier, path, description in (*TABLE, REMOTE):
         name = identifier.removeprefix("pushlab/")
-        page = page_of(name, place, about)
+        page = page_of(name, path, description)
         pages[name] = {**texts["default"], **texts.get(name, {}), **page}
     templates = Environment(loader=FileSystemLoader(ROOT / "docs" / "templates"))
     template = templates.get_template("environment.rst")
-    made = {name: template.render(brief=brief, **page) for name, page in pages.items()}
-    made["index"] = templates.get_template("environments.rst").render(pages=pages)
+    files = {name: template.render(brief=brief, **page) for name, page in pages.items()}
+    files["index"] = templates.get_template("environments.rst").render(pages=pages)
     for path in FOLDER.glob("*.*"):
         path.unlink()
-    for name, text in made.items():
+    for name, text in files.items():
         (FOLDER / f"{name}.rst").write_text(text, "utf-8")
 
 
-def only_arguments(app, what, name, thing, options, lines):
-    """Keep a world's arguments alone: the rest of its docstring is sections of the page.
+def keep_arguments(app, what, name, obj, options, lines):
+    """Reduce a world's docstring to its arguments, because the page shows the other sections.
 
-    A class without a constructor has the arguments of the class that it inherits it from.
+    A class without a constructor has the arguments of the class from which it inherits the constructor.
     """
     if app.env.docname.startswith("docs/environments/"):
-        owner = next(one for one in thing.__mro__ if "__init__" in vars(one))
-        found = dict(SECTION.findall(plain(cleandoc(owner.__doc__ or "")) + "\n\n"))
-        lines[:] = f"Args:\n{found['Args']}".split("\n") if "Args" in found else []
+        owner = constructor_class(obj.__mro__)
+        text = escape_markup(cleandoc(owner.__doc__ or "")) + "\n\n"
+        sections = dict(SECTION.findall(text))
+        lines.clear()
+        if "Args" in sections:
+            lines += f"Args:\n{sections['Args']}".split("\n")
 
 
 def setup(app):
+    """Connect the pages of the environments to Sphinx."""
     app.connect("builder-inited", write_pages)
-    app.connect("autodoc-process-docstring", only_arguments, priority=300)
+    app.connect("autodoc-process-docstring", keep_arguments, priority=300)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Saved notebooks as pages, with words in place of widgets, and the map of the course.
+"""Show saved notebooks as pages, with text in place of widgets, and draw the map of the course.
 
-The map is a mermaid graph of notebooks, which GitHub draws by itself: here it is drawn with links.
+The map is a mermaid graph of the notebooks. GitHub draws it without links, the book with links.
 """
 
 import html
@@ -11,7 +11,7 @@ from urllib.parse import quote
 import nbformat
 from docutils import nodes
 
-# The texts that widgets leave behind (see pushlab.plots.widgets), and their titles on a page.
+# {prefix of a widget's saved text (see pushlab.plots.widgets): title on the page}
 WIDGETS = {
     "player": "A film to play",
     "explore": "A picture to change with sliders",
@@ -20,22 +20,24 @@ WIDGETS = {
 WIDGET = re.compile(rf"({'|'.join(WIDGETS)}): (.+)", re.DOTALL)
 FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}
 NODE = re.compile(r'N(\d+)(?:\["([^"]+)"\])?')
-STEP, BOX = (188, 84), (172, 52)  # from box to box, and a box, in pixels
+STEP = (188, 84)  # from box to box, in pixels
+BOX = (172, 52)
 STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 
 
-def placeholder(found, path):
-    """The text on a page in place of a widget."""
+def placeholder(match, path):
+    """Return the HTML that replaces a widget."""
     address = f"https://mybinder.org/v2/gh/pushlab/pushlab/HEAD?labpath={quote(path, safe='')}"
+    title = WIDGETS[match[1]]
     return (
-        f'<p class="moves"><strong>{WIDGETS[found[1]]}</strong> ({html.escape(found[2])}). '
+        f'<p class="moves"><strong>{title}</strong> ({html.escape(match[2])}). '
         f'It moves in JupyterLab: <a href="{html.escape(address)}">open this notebook in '
-        "Binder</a>, or on a machine of yours.</p>"
+        "Binder</a>, or on your own computer.</p>"
     )
 
 
 def prepare(cell, path):
-    """Change a code cell into what the page shows."""
+    """Prepare a code cell for the page: fold hidden parts, replace widgets and styles, set alternative texts."""
     hidden = cell.metadata.get("jupyter", {})
     tags = [tag for name, tag in FOLDED.items() if hidden.get(name)]
     if tags:
@@ -44,9 +46,9 @@ def prepare(cell, path):
         cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide"}
     for output in cell.outputs:
         data = output.get("data", {})
-        found = WIDGET.fullmatch(data.get("text/plain", ""))
-        if found and len(data) == 1:
-            data["text/html"] = placeholder(found, path)
+        match = WIDGET.fullmatch(data.get("text/plain", ""))
+        if match and len(data) == 1:
+            data["text/html"] = placeholder(match, path)
         elif "text/html" in data:
             data["text/html"] = STYLE.sub("", data["text/html"])
         if "image/png" in data:
@@ -55,7 +57,7 @@ def prepare(cell, path):
 
 
 def read(app, docname, source):
-    """Prepare a notebook that Sphinx is about to read."""
+    """Prepare a notebook before Sphinx reads it."""
     path = app.env.doc2path(docname, base=False).as_posix()
     if path.endswith(".ipynb"):
         notebook = nbformat.reads(source[0], as_version=4)
@@ -66,8 +68,9 @@ def read(app, docname, source):
 
 
 def parse(text):
-    """Titles by number, and arrows between numbers, of chains A["title"] --> B --> C."""
-    titles, arrows = {}, []
+    """Return the titles by number and the arrows of chains like `A["title"] --> B --> C`."""
+    titles = {}
+    arrows = []
     for line in text.splitlines()[1:]:
         chain = []
         for number, title in NODE.findall(line):
@@ -79,46 +82,43 @@ def parse(text):
 
 
 def rows_of(titles, arrows):
-    """Places in rows, {number: (x, y)}: a notebook is below all that come before it."""
-    depth, places = dict.fromkeys(titles, 0), {}
+    """Return {number: (x, y)} in rows: each notebook is below all its predecessors."""
+    depth = dict.fromkeys(titles, 0)
     for start, end in arrows:
         depth[end] = max(depth[end], depth[start] + 1)
+    positions = {}
     for level in range(max(depth.values()) + 1):
-        row = {number: [] for number in titles if depth[number] == level}
+        above = {number: [] for number in titles if depth[number] == level}
         for start, end in arrows:
-            if end in row:
-                row[end].append(places[start][0])
-        middle = {number: sum(x) / max(len(x), 1) for number, x in row.items()}
-        order, last = sorted(row, key=middle.get), -1000
+            if end in above:
+                above[end].append(positions[start][0])
+        middle = {number: sum(x) / max(len(x), 1) for number, x in above.items()}
+        order = sorted(above, key=middle.get)
+        right = -1000
         for number in order:
-            group = [one for one in order if middle[one] == middle[number]]
+            group = [other for other in order if middle[other] == middle[number]]
             shift = STEP[0] * (group.index(number) - (len(group) - 1) / 2)
-            last = max(middle[number] + shift, last + STEP[0])
-            places[number] = (last, STEP[1] * level)
-    return places
+            right = max(middle[number] + shift, right + STEP[0])
+            positions[number] = (right, STEP[1] * level)
+    return positions
 
 
-def draw(kind, places, titles, arrows, addresses):
-    """SVG of links at their places: boxes in rows, or stops of a line with curves on its left."""
-    parts, in_rows = [], kind == "rows"
+def draw(kind, positions, titles, arrows, addresses):
+    """Return an SVG of linked notebooks: "rows" of boxes, or a "line" of stops with curves on its left."""
+    parts = []
     for start, end in arrows:
-        (x, y), (u, v) = places[start], places[end]
-        bow = 0 if in_rows or end == start + 1 else 18 + 5 * (end - start)
-        u, v = (u - 9, v) if bow else (u, v - (BOX[1] / 2 + 2 if in_rows else 9))
-        path = f"M{x:g} {y:g}C{x - bow:g} {y + 50:g} {u - bow:g} {v - 24:g} {u:g} {v:g}"
+        path = arrow_path(kind, positions[start], positions[end], end - start)
         parts.append(f'<path class="arrow" marker-end="url(#head-{kind})" d="{path}"/>')
-    for number, (x, y) in places.items():
-        lines = textwrap.wrap(titles[number], 21 if in_rows else 30)
-        shape = f'<circle cx="{x:g}" cy="{y:g}" r="7"/>'
-        if in_rows:
-            shape = f'<rect x="{x - BOX[0] / 2:g}" y="{y - BOX[1] / 2:g}" width="{BOX[0]}" height="{BOX[1]}" rx="8"/>'
-        for at, line in enumerate(lines):
-            height = y + 18 * at - 9 * (len(lines) - 1)
-            shape += f'<text x="{x if in_rows else x + 18:g}" y="{height:g}">{html.escape(line)}</text>'
-        parts.append(f'<a href="{addresses[number]}" class="stop">{shape}</a>')
-    xs = [x for x, _ in places.values()]
-    left, right = (min(xs) - 90, max(xs) + 90) if in_rows else (-80, 290)
-    bottom = max(y for _, y in places.values()) + 30
+    for number, position in positions.items():
+        stop = draw_stop(kind, *position, titles[number])
+        parts.append(f'<a href="{addresses[number]}" class="stop">{stop}</a>')
+    left = -80
+    right = 290
+    if kind == "rows":
+        xs = [x for x, _ in positions.values()]
+        left = min(xs) - 90
+        right = max(xs) + 90
+    bottom = max(y for _, y in positions.values()) + 30
     return (
         f'<svg class="map {kind}" viewBox="{left:g} -30 {right - left:g} {bottom + 30:g}" role="group" '
         f'aria-label="Which notebook comes before which"><defs><marker id="head-{kind}" viewBox="0 0 8 8" '
@@ -127,27 +127,58 @@ def draw(kind, places, titles, arrows, addresses):
     )
 
 
+def arrow_path(kind, start, end, distance):
+    """Return the SVG path of an arrow; on a line it curves around the stops that it skips."""
+    x, y = start
+    u, v = end
+    bow = 0
+    if kind == "rows":
+        v -= BOX[1] / 2 + 2
+    elif distance == 1:
+        v -= 9
+    else:
+        bow = 18 + 5 * distance
+        u -= 9
+    return f"M{x:g} {y:g}C{x - bow:g} {y + 50:g} {u - bow:g} {v - 24:g} {u:g} {v:g}"
+
+
+def draw_stop(kind, x, y, title):
+    """Return the SVG of a box or a stop with its title."""
+    if kind == "rows":
+        left = x - BOX[0] / 2
+        top = y - BOX[1] / 2
+        size = f'width="{BOX[0]}" height="{BOX[1]}"'
+        shape = f'<rect x="{left:g}" y="{top:g}" {size} rx="8"/>'
+        lines = textwrap.wrap(title, 21)
+    else:
+        shape = f'<circle cx="{x:g}" cy="{y:g}" r="7"/>'
+        lines = textwrap.wrap(title, 30)
+        x += 18
+    y -= 9 * (len(lines) - 1)
+    for i, line in enumerate(lines):
+        shape += f'<text x="{x:g}" y="{y + 18 * i:g}">{html.escape(line)}</text>'
+    return shape
+
+
 def draw_map(app, doctree, docname):
-    """Put the map in place of a mermaid graph, for wide windows and for phones."""
+    """Replace a mermaid graph by the map, once for wide windows and once for phones."""
     for block in list(doctree.findall(nodes.literal_block)):
-        if block.get("language") == "mermaid":
-            titles, arrows = parse(block.astext())
-            pages = sorted(
-                one for one in app.env.found_docs if re.match(r"notebooks/\d", one)
-            )
-            more = (
-                titles,
-                arrows,
-                [app.builder.get_relative_uri(docname, page) for page in pages],
-            )
-            line = {number: (0, 50 * number) for number in sorted(titles)}
-            drawn = draw("rows", rows_of(titles, arrows), *more) + draw(
-                "line", line, *more
-            )
-            block.replace_self(nodes.raw("", drawn, format="html"))
+        if block.get("language") != "mermaid":
+            continue
+        titles, arrows = parse(block.astext())
+        pages = [page for page in app.env.found_docs if re.match(r"notebooks/\d", page)]
+        addresses = []
+        for page in sorted(pages):
+            addresses.append(app.builder.get_relative_uri(docname, page))
+        rows = rows_of(titles, arrows)
+        line = {number: (0, 50 * number) for number in sorted(titles)}
+        svg = draw("rows", rows, titles, arrows, addresses)
+        svg += draw("line", line, titles, arrows, addresses)
+        block.replace_self(nodes.raw("", svg, format="html"))
 
 
 def setup(app):
+    """Connect the notebooks to Sphinx."""
     app.connect("source-read", read)
     app.connect("doctree-resolved", draw_map)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,8 @@
-"""The reference: tables of names with their docstrings below, links to names and sources, and the commands.
+"""Build the reference: tables of names with docstrings, links to names and sources, and the page of commands.
 
-A line of the directive `reference` names a module, of which `__all__` or all public classes and functions are
-documented, or some names of one ("pushlab.agents.memory: Episodic Semantic"). With the option `summary` there is only
-the table, of names that another page documents.
+A line of the directive `reference` names a module, to document its `__all__` or all its public classes and functions,
+or some names of a module ("pushlab.agents.memory: Episodic Semantic"). The option `summary` leaves only the table, for
+names that another page documents.
 """
 
 import inspect
@@ -24,52 +24,53 @@ from sphinx.util.typing import stringify_annotation
 import pushlab
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAIN_KINDS = ("class", "data", "exception", "function", "module")
-# A doctest, a table or code in backticks; or a character that has a meaning in reStructuredText.
-PLAIN = re.compile(
+LINKED_KINDS = ("class", "data", "exception", "function", "module")
+# A doctest, a table or code in backticks, or else a character with a meaning in reStructuredText.
+SPECIAL = re.compile(
     r"(^ *(?:>>> |==).*?(?:\n *$|\Z)|`+[^`]+`+)|([*|]|(?<=\w)_\b)", re.M | re.S
 )
 
 
-def plain(text):
-    """A docstring whose stars, bars and underscores stand for themselves."""
-    return PLAIN.sub(lambda found: found[1] or "\\" + found[2], text)
+def escape_markup(text):
+    """Escape the stars, bars and underscores of a docstring."""
+    return SPECIAL.sub(lambda match: match[1] or "\\" + match[2], text)
 
 
-def things_of(line):
-    """{shortest path: object} of a line of the directive."""
+def objects_of(line):
+    """Return {shortest path: object} for a line of the directive."""
     path, _, names = line.partition(": ")
     module = resolve_name(path)
     package = resolve_name(path.rpartition(".")[0] or path)
-    found = {}
+    objects = {}
     for name in names.split() or getattr(module, "__all__", vars(module)):
-        thing = getattr(module, name)
-        home = getattr(thing, "__module__", None)
-        own = hasattr(module, "__all__") or (
-            home == path
+        obj = getattr(module, name)
+        if not names and not (callable(obj) and inspect.getdoc(obj)):
+            continue
+        is_own = hasattr(module, "__all__") or (
+            getattr(obj, "__module__", None) == path
             and not name.startswith("_")
-            and getattr(package, name, None) is not thing
+            and getattr(package, name, None) is not obj
         )
-        if names or own and callable(thing) and inspect.getdoc(thing):
-            short = getattr(pushlab, name, None) is thing
-            found[f"pushlab.{name}" if short else f"{path}.{name}"] = thing
-    return found
+        if names or is_own:
+            is_top_level = getattr(pushlab, name, None) is obj
+            objects[f"pushlab.{name}" if is_top_level else f"{path}.{name}"] = obj
+    return objects
 
 
 class Reference(Autosummary):
-    """A table of names with the first paragraphs of their docstrings, and below it each name in full."""
+    """List names with the first paragraphs of their docstrings, then document each in full."""
 
     option_spec = {"summary": directives.flag}
 
     def run(self):
-        rows, blocks = [], []
+        rows = []
+        blocks = []
         for line in filter(None, self.content):
-            for path, thing in things_of(line).items():
-                summary = plain(inspect.getdoc(thing)).partition("\n\n")[0]
-                kind = "class" if inspect.isclass(thing) else "function"
-                rows.append(
-                    (path.rpartition(".")[2], None, summary.replace("\n", " "), path)
-                )
+            for path, obj in objects_of(line).items():
+                name = path.rpartition(".")[2]
+                summary = escape_markup(inspect.getdoc(obj)).partition("\n\n")[0]
+                rows.append((name, None, summary.replace("\n", " "), path))
+                kind = "class" if inspect.isclass(obj) else "function"
                 blocks.append(f".. auto{kind}:: {path}\n")
         table = self.get_table(rows)
         if "summary" in self.options:
@@ -77,87 +78,84 @@ class Reference(Autosummary):
         return [*table, *self.parse_text_to_nodes("\n".join(blocks))]
 
 
-def parameters_of(thing):
-    """Names of an object's parameters."""
+def parameters_of(obj):
+    """Return the names of an object's parameters."""
     try:
-        return inspect.signature(thing).parameters
+        return inspect.signature(obj).parameters
     except (TypeError, ValueError):
         return {}
 
 
-def escape(app, what, name, thing, options, lines):
-    """Escape a docstring before napoleon reads it; its parameters are code without links."""
-    names = parameters_of(thing)
-    text = plain("\n".join(lines))
-    text = re.sub(
-        r"(?<!`)`(\w+)`(?!`)",
-        lambda found: f"`{found[0]}`" if found[1] in names else found[0],
-        text,
-    )
+def prepare_docstring(app, what, name, obj, options, lines):
+    """Escape a docstring before napoleon reads it; its parameters become code without links."""
+    parameters = parameters_of(obj)
+
+    def mark(match):
+        return f"`{match[0]}`" if match[1] in parameters else match[0]
+
+    text = escape_markup("\n".join(lines))
+    text = re.sub(r"(?<!`)`(\w+)`(?!`)", mark, text)
     lines[:] = text.split("\n")
 
 
-def shorten(app, what, name, thing, options, signature, returned):
-    """Name NumPy's ArrayLike in a signature, which a resolved type spells out."""
+def shorten_array_like(app, what, name, obj, options, signature, returns):
+    """Write NumPy's ArrayLike in a signature instead of its long definition."""
     long = stringify_annotation(ArrayLike, "smart", short_literals=True)
     return tuple(
-        text and text.replace(long, "ArrayLike") for text in (signature, returned)
+        text and text.replace(long, "ArrayLike") for text in (signature, returns)
     )
 
 
-def skip(app, what, name, thing, skipped, options):
-    """Leave out fields of named tuples, whose docstrings are "Alias for field number 0"."""
-    return True if type(thing).__name__ == "_tuplegetter" else None
+def skip_tuple_fields(app, what, name, obj, skipped, options):
+    """Skip the fields of named tuples, whose docstrings are "Alias for field number 0"."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 @cache
 def entries(app):
-    """{last part of a name: {path, as documented and where defined: its entry}}."""
-    found = defaultdict(dict)
+    """Return {last part of a name: {path: entry}}, by the documented path and by the path of the definition."""
+    by_name = defaultdict(dict)
     for path, entry in app.env.domains.python_domain.objects.items():
-        thing = inspect.unwrap(resolve_name(path))
-        home = (
-            f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
-        )
-        found[path.rpartition(".")[2]] |= {path: entry, home: entry}
-    return found
+        obj = inspect.unwrap(resolve_name(path))
+        module = getattr(obj, "__module__", "")
+        definition = f"{module}.{getattr(obj, '__qualname__', '')}"
+        by_name[path.rpartition(".")[2]] |= {path: entry, definition: entry}
+    return by_name
 
 
-def resolve(app, env, node, shown):
-    """Lead a name in backticks to an environment, a file, or the one documented name that ends so.
+def resolve(app, env, node, content):
+    """Link a name in backticks to an environment, a file, or the only documented name with this ending.
 
-    Methods and attributes need their class before them: a word such as `list` is seldom `Experts.list`.
+    Methods and attributes are linked only with their class: a word such as `list` is seldom `Experts.list`.
     """
-    name = node["reftarget"].removesuffix("()").removeprefix("pushlab/")
+    target = node["reftarget"]
+    name = target.removesuffix("()").removeprefix("pushlab/")
     page = f"docs/environments/{name}"
     if node.get("refdomain") != "py":
         return None
     if page in env.found_docs:
-        return make_refnode(app.builder, node["refdoc"], page, "", shown)
-    if "/" in name and (ROOT / node["reftarget"]).is_file():
-        address = f"{app.config.repository}/blob/HEAD/{node['reftarget']}"
-        return nodes.reference("", "", shown, refuri=address)
-    paths = entries(app)[name.rpartition(".")[2]]
-    places = {
-        (entry.docname, entry.node_id)
-        for path, entry in paths.items()
-        if f".{path}".endswith(f".{name}")
-        and ("." in name or entry.objtype in PLAIN_KINDS)
-    }
+        return make_refnode(app.builder, node["refdoc"], page, "", content)
+    if "/" in name and (ROOT / target).is_file():
+        uri = f"{app.config.repository}/blob/HEAD/{target}"
+        return nodes.reference("", "", content, refuri=uri)
+    places = set()
+    for path, entry in entries(app)[name.rpartition(".")[2]].items():
+        is_linked = "." in name or entry.objtype in LINKED_KINDS
+        if is_linked and f".{path}".endswith(f".{name}"):
+            places.add((entry.docname, entry.node_id))
     if len(places) != 1:
         return None
-    return make_refnode(app.builder, node["refdoc"], *places.pop(), shown)
+    return make_refnode(app.builder, node["refdoc"], *places.pop(), content)
 
 
-def source_of(config, info):
-    """Address of an object's source on the web."""
+def source_address(config, info):
+    """Return the address of an object's source on the web, None if it has no source."""
     try:
-        thing = resolve_name(f"{info['module']}:{info['fullname']}")
-        thing = inspect.unwrap(
-            getattr(thing, "fget", None) or getattr(thing, "func", thing)
-        )
-        module = ModuleAnalyzer.for_module(thing.__module__)
-        _, first, last = module.find_tags()[thing.__qualname__]
+        obj = resolve_name(f"{info['module']}:{info['fullname']}")
+        function = getattr(obj, "fget", None) or getattr(obj, "func", obj)
+        function = inspect.unwrap(function)
+        module = ModuleAnalyzer.for_module(function.__module__)
+        _, first, last = module.find_tags()[function.__qualname__]
     except (AttributeError, KeyError, PycodeError):
         return None
     path = Path(module.srcname).relative_to(ROOT).as_posix()
@@ -165,33 +163,37 @@ def source_of(config, info):
 
 
 def write_commands(app):
-    """Write the page of the command line, by typer's own means."""
+    """Write the page of the commands with typer's own generator."""
     import typer
     from typer.cli import get_docs_for_click
 
     from pushlab import __main__ as main
 
-    app.config.linkcode_resolve = lambda domain, info: source_of(app.config, info)
+    app.config.linkcode_resolve = lambda domain, info: source_address(app.config, info)
     command = typer.main.get_command(main.app)
     context = typer.Context(command, info_name="pushlab")
     text = get_docs_for_click(
-        obj=command, ctx=context, name="pushlab", title="Commands"
+        obj=command,
+        ctx=context,
+        name="pushlab",
+        title="Commands",
     )
     text = re.sub(r"^(#+) `(.*)`$", r"\1 \2", text, flags=re.M)
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text)
-    # Options in sentences are code, too, so that two hyphens don't become a dash.
+    # Options in sentences become code, so that two hyphens don't become a dash.
     text = re.sub(
-        r"(`[^`]*`)|(--[a-z][\w-]*)", lambda found: found[1] or f"`{found[2]}`", text
+        r"(`[^`]*`)|(--[a-z][\w-]*)", lambda match: match[1] or f"`{match[2]}`", text
     )
     text = text.replace("\n\n", f"\n\n{inspect.cleandoc(main.__doc__)}\n\n", 1)
     (ROOT / "docs" / "api" / "commands.md").write_text(text, "utf-8")
 
 
 def setup(app):
+    """Register the directive and the events of the reference with Sphinx."""
     app.add_directive("reference", Reference)
     app.connect("builder-inited", write_commands)
-    app.connect("autodoc-process-docstring", escape, priority=400)
-    app.connect("autodoc-process-signature", shorten)
-    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
+    app.connect("autodoc-process-signature", shorten_array_like)
+    app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("missing-reference", resolve)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Pictures of the environments' pages: what `render` shows after some steps of a policy.
+"""Draw the pictures of the environments' pages with `render`, after some steps of a policy.
 
-The book draws them (docs/extensions/environments.py), and again after any change of pushlab.
+The book draws them (docs/extensions/environments.py), and redraws them after any change of pushlab.
 """
 
 from pathlib import Path
@@ -14,11 +14,11 @@ FOLDER = ROOT / "docs" / "environments" / "pictures"
 
 
 def interrupted(observation, info):
-    """Forty days of both drugs and twenty without, in turn."""
+    """Alternate between forty days of both drugs and twenty days without drugs."""
     return 3 if info["time"] % 60 < 40 else 0
 
 
-# name: a function of the world that returns a policy, and how many steps it makes
+# {name: (function of the world that returns a policy, number of steps)}
 POLICIES = {
     "evalumap1-v0": (lambda world: agents.MostOpened(world.user.history), 60),
     "evalumap2-v0": (lambda world: agents.MostOpened(), 60),
@@ -26,7 +26,10 @@ POLICIES = {
     "RECEnv-v0": (lambda world: agents.GreedyItem(), 9),
     "ODE-HIV-v0": (lambda world: interrupted, 120),
     "ODE-HIV-Goal-v0": (lambda world: interrupted, 60),
-    "ODE-LotkaVolterra-v1": (lambda world: lambda seen: int(seen[1] <= 15), 160),
+    "ODE-LotkaVolterra-v1": (
+        lambda world: lambda observation: int(observation[1] <= 15),
+        160,
+    ),
     "ODE-Opioid-v0": (lambda world: agents.Constant(3), 18),
     "ODE-Zika-v0": (lambda world: agents.Constant(3), 40),
     "ODE-World3-v1": (lambda world: agents.Constant(0), 150),
@@ -37,7 +40,7 @@ RANDOM = (lambda world: agents.RandomAgent(), 40)
 
 
 def draw(env, name):
-    """Save the picture of an environment, unless it is newer than all sources."""
+    """Save the picture of an environment, unless the saved one is newer than all sources."""
     path = FOLDER / f"{name}.png"
     sources = [Path(__file__), *ROOT.glob("pushlab/**/*.py")]
     newest = max(source.stat().st_mtime for source in sources)

@@ -1,10 +1,10 @@
-"""Draws the moving picture of the first page: four worlds side by side, into worlds.gif beside this file.
+"""Draw the moving picture of the first page: four worlds side by side, saved as worlds.gif beside this file.
 
-    python docs/pictures/worlds.py                               # makes docs/pictures/worlds.gif, half a minute
-    python docs/pictures/worlds.py --frames 4 --out some.gif     # a short one, somewhere else
+    python docs/pictures/worlds.py                               # half a minute
+    python docs/pictures/worlds.py --frames 4 --out some.gif     # shorter, and in another file
 
-Every cell is cut out of what `pushlab.plots` draws of the frames of a run; the words above it are ours. The same
-version of Matplotlib and Pillow makes the same bytes.
+Each cell consists of cut-outs of a picture that `pushlab.plots` draws from the frames of a run, below a heading. The
+same versions of Matplotlib and Pillow produce the same bytes.
 """
 
 import argparse
@@ -20,43 +20,44 @@ from PIL import Image, ImageDraw, ImageFont
 from pushlab import data_dir, plots, rollout
 from pushlab.agents import BothAgent, LinUCB
 from pushlab.agents.protocol import Agent
-from pushlab.plots import style as colours
+from pushlab.plots import style
 from pushlab.plots.style import INK, PAPER, TEXT
 
 OUT = Path(__file__).with_name("worlds.gif")
-FRAMES, MILLISECONDS, LAST = (
-    40,
-    500,
-    2500,
-)  # the last picture stays longer, so that the end can be read
-CELL, ROOM, GAP, HEAD = (
-    540,
-    386,
-    24,
-    78,
-)  # pixels: a cell's width, its picture's height, between two, words
+FRAMES = 40
+MILLISECONDS = 500
+LAST_MILLISECONDS = 2500  # longer, to give time to read the end
+# Pixels: width of a cell, height of its picture, between two cells, height of its heading.
+CELL = 540
+ROOM = 386
+GAP = 24
+HEAD = 78
 SIZE = 2 * CELL + 3 * GAP, 2 * (HEAD + ROOM) + 3 * GAP
 
 
 def main(arguments=None):
+    """Draw the pictures and save them."""
     parser = argparse.ArgumentParser(
         description="Draw the moving picture of four worlds."
     )
     parser.add_argument(
-        "--frames", type=int, default=FRAMES, help=f"pictures in it, {FRAMES}"
+        "--frames",
+        type=int,
+        default=FRAMES,
+        help=f"number of pictures, {FRAMES} by default",
     )
     parser.add_argument("--out", type=Path, default=OUT, help=str(OUT.name))
-    given = parser.parse_args(arguments)
-    pictures = moving(given.frames)
-    save(pictures, given.out)
-    print(f"{given.out}: {len(pictures)} pictures, {given.out.stat().st_size:,} bytes")
+    args = parser.parse_args(arguments)
+    pictures = draw_pictures(args.frames)
+    save(pictures, args.out)
+    print(f"{args.out}: {len(pictures)} pictures, {args.out.stat().st_size:,} bytes")
 
 
 # ---------------------------------------------------------------- four runs
 
 
 class Scripted(Agent):
-    """Does what a list says."""
+    """An agent that follows a list of actions."""
 
     name = "scripted"
 
@@ -64,35 +65,41 @@ class Scripted(Agent):
         self.actions = list(actions)
 
     def begin(self, env, seed):
-        self.left = iter(self.actions)
+        self.remaining = iter(self.actions)
 
     def act(self, observation, info, explore=True):
-        return next(self.left)
+        return next(self.remaining)
 
 
-def film(name, agent, steps, **arguments):
-    """The frames of one episode."""
+def record(name, agent, steps, **arguments):
+    """Return the frames of one episode."""
     env = gym.make(name, **arguments)
-    return rollout(env, agent, steps=steps, seed=7, record="frames", progress=False)[1][
-        0
-    ]
+    _, films = rollout(
+        env,
+        agent,
+        steps=steps,
+        seed=7,
+        record="frames",
+        progress=False,
+    )
+    return films[0]
 
 
 def phone():
-    """LinUCB meets Mira, from nothing; a push every second picture, once it has learned a little."""
-    frames = film("pushlab/evalumap2-v0", LinUCB(), 60, user="mira")
-    return "A phone and its user", [frames[: 40 + at // 2] for at in range(FRAMES)]
+    """Record LinUCB with Mira, from the time when it has learned a little; one push every second picture."""
+    frames = record("pushlab/evalumap2-v0", LinUCB(), 60, user="mira")
+    return "A phone and its user", [frames[: 40 + i // 2] for i in range(FRAMES)]
 
 
 def shelf():
-    """Five items all around a user; four of them, each a little liked, are shown in turn, and the taste turns to each.
+    """Record a user who drifts towards four items in turn.
 
-    Only to what is liked at all: from an item with a negative engagement a taste turns away.
+    The items are all around the user. A user drifts only towards items with a positive engagement.
     """
-    turns = np.radians([160, 90, 20, -50, 230])
-    items = np.c_[np.cos(turns), np.sin(turns)]
+    angles = np.radians([160, 90, 20, -50, 230])
+    items = np.c_[np.cos(angles), np.sin(angles)]
     user = np.array([[-0.6, -0.8]])
-    frames = film(
+    frames = record(
         "pushlab/RECEnv-v0",
         Scripted(np.repeat([4, 0, 1, 2], 11)),
         44,
@@ -104,20 +111,20 @@ def shelf():
         user_feature_vector=user,
         item_names=("jazz", "sport", "news", "travel", "cooking"),
     )
-    return "A user whose taste drifts", [frames[: 6 + at] for at in range(FRAMES)]
+    return "A user whose taste drifts", [frames[: 6 + i] for i in range(FRAMES)]
 
 
 def room():
-    """An agent with eight slots of memory; an answer every second picture."""
-    frames = film("pushlab/RoomEnv-v0", BothAgent(8), 60)
-    return "A room to remember", [frames[: 30 + (at + 1) // 2] for at in range(FRAMES)]
+    """Record an agent with eight slots of memory; one answer every second picture."""
+    frames = record("pushlab/RoomEnv-v0", BothAgent(8), 60)
+    return "A room to remember", [frames[: 30 + (i + 1) // 2] for i in range(FRAMES)]
 
 
 def patient():
-    """The treatment that fitted Q iteration found: it ends with a patient who holds the virus without drugs."""
-    found = pd.read_csv(data_dir() / "ode" / "fitted_q_patient.csv")
-    actions = found["action"].dropna().astype(int)[:200]
-    frames = film(
+    """Record a treatment by fitted Q iteration, after which the patient controls the virus without drugs."""
+    table = pd.read_csv(data_dir() / "ode" / "fitted_q_patient.csv")
+    actions = table["action"].dropna().astype(int)[:200]
+    frames = record(
         "pushlab/ODE-HIV-v0",
         Scripted(actions),
         200,
@@ -125,137 +132,150 @@ def patient():
         timestep=5,
         config={"end_time": 1000},
     )
-    return "A patient with HIV, treated", [
-        frames[: 45 + 4 * at] for at in range(FRAMES)
-    ]
+    films = [frames[: 45 + 4 * i] for i in range(FRAMES)]
+    return "A patient with HIV, treated", films
 
 
 # ---------------------------------------------------------------- cells
 
 
-def said_phone(frames):
+def phone_text(frames):
+    """Return the subject, the time and the outcome of the last notification."""
     push = frames[-1]["push"]
-    what, when = push["notification"]["subject"].capitalize(), push["context"]["time"]
-    return f"{what}, {when}: {'opened' if push['opened'] else 'dismissed'}"
+    subject = push["notification"]["subject"].capitalize()
+    outcome = "opened" if push["opened"] else "dismissed"
+    return f"{subject}, {push['context']['time']}: {outcome}"
 
 
-def said_shelf(frames):
+def shelf_text(frames):
+    """Return the last item and its engagement."""
     last = frames[-1]
     engagement = f"{last['reward']:.2f}".replace("-", "−")
-    return f"{last['item_names'][last['action']].capitalize()} is shown: engagement {engagement}"
+    item = last["item_names"][last["action"]].capitalize()
+    return f"{item} is shown: engagement {engagement}"
 
 
-def said_room(frames):
-    asked = frames[-1]["answered"]
-    right = "right" if asked["reward"] > 0 else f"no, {asked['right']}"
-    said = (asked["said"][0] or "no idea").capitalize()
-    return f"{asked['person'].capitalize()}’s {asked['object']}? “{said}”: {right}"
+def room_text(frames):
+    """Return the last question, its answer and the result."""
+    answer = frames[-1]["answered"]
+    result = "right" if answer["reward"] > 0 else f"no, {answer['right']}"
+    text = (answer["said"][0] or "no idea").capitalize()
+    return f"{answer['person'].capitalize()}’s {answer['object']}? “{text}”: {result}"
 
 
-def said_patient(frames):
-    now = frames[-1]
-    given = [
-        drug["words"]
-        for name, drug in now["model"]["interventions"].items()
-        if now["doses"][name]
-    ]
-    return f"Day {now['time']:,.0f}: {' and '.join(given) or 'no drug'}"
+def patient_text(frames):
+    """Return the day and the drugs taken."""
+    last = frames[-1]
+    drugs = []
+    for name, drug in last["model"]["interventions"].items():
+        if last["doses"][name]:
+            drugs.append(drug["words"])
+    return f"Day {last['time']:,.0f}: {' and '.join(drugs) or 'no drug'}"
 
 
-# Each: its run, its picture, the words below the title, and the pieces (left, top, width, height in the picture's
-# hundredths of an inch; left, top, width in the cell's pixels).
+# (run, picture, text below the title, cut-outs) of each cell. A cut-out has left, top, width and height in the picture,
+# in hundredths of an inch, and left, top and width in the cell, in pixels.
 CELLS = (
     (
         phone,
         plots.phone,
-        said_phone,
+        phone_text,
         [
             ((18, 8, 224, 392), (0, 0, 217)),
             ((264, 70, 306, 164), (232, 6, 308)),
             ((736, 246, 150, 160), (232, 206, 150)),
         ],
     ),
-    (shelf, plots.shelf, said_shelf, [((22, 74, 392, 304), (0, 0, 490))]),
-    (room, plots.room, said_room, [((22, 74, 496, 334), (0, 0, 540))]),
-    (patient, plots.patient, said_patient, [((20, 66, 584, 404), (0, 0, 540))]),
+    (shelf, plots.shelf, shelf_text, [((22, 74, 392, 304), (0, 0, 490))]),
+    (room, plots.room, room_text, [((22, 74, 496, 334), (0, 0, 540))]),
+    (patient, plots.patient, patient_text, [((20, 66, 584, 404), (0, 0, 540))]),
 )
 
 
-def moving(count):
-    """All pictures, as RGB images."""
-    cells = [(*run(), draw, said, pieces) for run, draw, said, pieces in CELLS]
-    figures = [None] * len(cells)
+def draw_pictures(count):
+    """Return all pictures as RGB images."""
+    cells = [(*run(), draw, text_of, parts) for run, draw, text_of, parts in CELLS]
     pictures = []
-    for at in np.linspace(0, FRAMES - 1, count).astype(int):
+    for i in np.linspace(0, FRAMES - 1, count).astype(int):
         sheet = Image.new("RGB", SIZE, PAPER)
-        for place, (title, films, draw, said, pieces) in enumerate(cells):
-            x, y = (
-                GAP + place % 2 * (CELL + GAP),
-                GAP + place // 2 * (HEAD + ROOM + GAP),
-            )
-            words = ImageDraw.Draw(sheet)
-            words.text((x, y), title, INK, letters(33, "bold"))
-            words.text((x, y + 42), said(films[at]), TEXT, letters(22))
-            figures[place] = draw(films[at], figure=figures[place])
-            for piece, (left, top, width) in pieces:
-                sheet.paste(
-                    cut(figures[place], piece, width), (x + left, y + HEAD + top)
-                )
+        for place, (title, films, draw, text_of, parts) in enumerate(cells):
+            x = GAP + place % 2 * (CELL + GAP)
+            y = GAP + place // 2 * (HEAD + ROOM + GAP)
+            frames = films[i]
+            heading = ImageDraw.Draw(sheet)
+            heading.text((x, y), title, INK, font(33, "bold"))
+            heading.text((x, y + 42), text_of(frames), TEXT, font(22))
+            figure = draw(frames)
+            for box, (left, top, width) in parts:
+                sheet.paste(cut(figure, box, width), (x + left, y + HEAD + top))
         pictures.append(sheet)
     return pictures
 
 
-def letters(size, weight="normal"):
-    return ImageFont.truetype(
-        findfont(FontProperties(family="DejaVu Sans", weight=weight)), size
-    )
+def font(size, weight="normal"):
+    """Return a font of this size in pixels."""
+    properties = FontProperties(family="DejaVu Sans", weight=weight)
+    return ImageFont.truetype(findfont(properties), size)
 
 
-def cut(figure, piece, width):
-    """A piece of a figure, drawn at the size at which it is shown."""
-    left, top, across, down = (part * width / piece[2] for part in piece)
-    usual = figure.dpi
-    figure.set_dpi(100 * width / piece[2])
-    pixels = Image.fromarray(colours.pixels(figure))
-    figure.set_dpi(usual)
-    return pixels.crop(
-        (round(left), round(top), round(left) + round(across), round(top) + round(down))
-    )
+def cut(figure, box, width):
+    """Return the part of a figure in a box (left, top, width, height), drawn for a width in pixels."""
+    left, top, box_width, box_height = (side * width / box[2] for side in box)
+    dpi = figure.dpi
+    figure.set_dpi(100 * width / box[2])
+    image = Image.fromarray(style.pixels(figure))
+    figure.set_dpi(dpi)
+    x = round(left)
+    y = round(top)
+    return image.crop((x, y, x + round(box_width), y + round(box_height)))
 
 
 # ---------------------------------------------------------------- the file
 
 
 def save(pictures, path):
-    """A GIF with one palette for all pictures, each after the first as what changed, without end."""
-    some = pictures[:: max(1, len(pictures) // 4)]
-    both = Image.new("RGB", (SIZE[0], SIZE[1] * len(some)))
-    for place, picture in enumerate(some):
-        both.paste(picture, (0, place * SIZE[1]))
-    house = dict.fromkeys(
-        value for value in vars(colours).values() if is_color_like(value)
-    )  # exact, however rare
-    own = [round(255 * part) for colour in house for part in to_rgb(colour)]
-    found = both.quantize(
-        256 - len(house), Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
-    ).getpalette()
-    palette = np.array((own + found)[:768]).reshape(-1, 3)
+    """Save an endless GIF with one palette; each picture after the first stores only the changes."""
+    palette = common_palette(pictures[:: max(1, len(pictures) // 4)])
     first, *rest = [with_palette(picture, palette) for picture in pictures]
-    durations = [MILLISECONDS] * len(rest) + [LAST]
     first.save(
-        path, save_all=True, append_images=rest, duration=durations, loop=0, disposal=1
+        path,
+        save_all=True,
+        append_images=rest,
+        duration=[MILLISECONDS] * len(rest) + [LAST_MILLISECONDS],
+        loop=0,
+        disposal=1,
     )
+
+
+def common_palette(pictures):
+    """Return 256 colours (256, 3): all colours of the house style, then the most common others."""
+    width, height = SIZE
+    stack = Image.new("RGB", (width, height * len(pictures)))
+    for i, picture in enumerate(pictures):
+        stack.paste(picture, (0, i * height))
+    house = dict.fromkeys(filter(is_color_like, vars(style).values()))
+    values = []
+    for colour in house:
+        values += [round(255 * part) for part in to_rgb(colour)]
+    reduced = stack.quantize(
+        256 - len(house), Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE
+    )
+    values += reduced.getpalette()
+    return np.array(values[:768]).reshape(-1, 3)
 
 
 def with_palette(picture, palette):
-    """Each pixel as the nearest colour of the palette (n, 3). Pillow's own search is a rough one, and tints white."""
+    """Return a picture with each pixel replaced by the nearest colour of a palette (n, 3).
+
+    Pillow's own search is approximate and tints white.
+    """
     packed = np.asarray(picture).astype(np.int64) @ (65536, 256, 1)
-    seen, places = np.unique(packed, return_inverse=True)
-    colour = np.stack([seen >> 16, seen >> 8 & 255, seen & 255], axis=1)
-    far = (colour**2).sum(1)[:, None] - 2 * colour @ palette.T + (palette**2).sum(1)
-    indexed = Image.fromarray(
-        far.argmin(axis=1).astype(np.uint8)[places].reshape(packed.shape), "P"
-    )
+    values, places = np.unique(packed, return_inverse=True)
+    colours = np.stack([values >> 16, values >> 8 & 255, values & 255], axis=1)
+    squares = (colours**2).sum(1)[:, None]
+    distances = squares - 2 * colours @ palette.T + (palette**2).sum(1)
+    nearest = distances.argmin(axis=1).astype(np.uint8)
+    indexed = Image.fromarray(nearest[places].reshape(packed.shape), "P")
     indexed.putpalette(palette.astype(np.uint8).tobytes())
     return indexed
 

@@ -1,6 +1,6 @@
-"""Worlds over time: panels of their variables below each other, under lanes of interventions.
+"""Panels of a world's variables over time, stacked below lanes that show the interventions.
 
-Everything comes from frames, which each world documents in its `frame`, or from a table as `simulate()` returns it.
+The data are frames, which each world documents in its `frame` method, or a table that `simulate()` returned.
 """
 
 import json
@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import cycle
-from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -53,21 +52,48 @@ from pushlab.plots.style import (
     tick_name,
 )
 
-LEFT, TOP, BOTTOM = 62, 78, 430  # of lanes and panels, in hundredths of an inch
+# Lanes and panels, in hundredths of an inch.
+LEFT = 62
+TOP = 78
+BOTTOM = 430
 GAP = 32  # between two panels, for the name of the lower one
-PITCH, LANE = 18, 12  # from lane to lane, and the height of a lane
+LANE_PITCH = 18
+LANE_HEIGHT = 12
+
 LANE_COLOURS = (DRUG_1, DRUG_2, PURPLE, GREY, ORANGE)
 DOTS = (0, (1.2, 1.6))
-GOAL_LOOK = {"fc": GOAL, "ec": GOAL_EDGE, "lw": 1.2, "ls": BOUND_DASH, "zorder": 1}
+GOAL_STYLE = {
+    "fc": GOAL,
+    "ec": GOAL_EDGE,
+    "lw": 1.2,
+    "ls": BOUND_DASH,
+    "zorder": 1,
+}
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 # ---------------------------------------------------------------- an episode as arrays
 
 
+class Lane(NamedTuple):
+    """An intervention over time.
+
+    Attributes:
+        name: Key of the intervention in the model.
+        label: Text beside the lane.
+        levels: Doses relative to the default dose and its range, from -1 to 1, shape (n - 1,).
+        colour: Colour of the lane.
+    """
+
+    name: str
+    label: str
+    levels: np.ndarray
+    colour: str
+
+
 @dataclass
-class Course:
-    """An episode of a dynamical model.
+class Trajectory:
+    """An episode of a dynamical model as arrays.
 
     Attributes:
         model: The frames' "model": name, title, time_unit, logarithmic, variables {name: words} and interventions
@@ -76,7 +102,7 @@ class Course:
         goal: {variable: (low, high)}.
         time: Shape (n,).
         values: {variable or indicator: (n,)}.
-        idle: {variable: (n,)} without any intervention; empty if the frames don't have it.
+        baseline: {variable: (n,)} without any intervention; empty if the frames don't have it.
         doses: {intervention: (n - 1,)}, from each time to the next.
         end: Time at the right end.
     """
@@ -86,56 +112,64 @@ class Course:
     goal: Mapping
     time: np.ndarray
     values: dict[str, np.ndarray]
-    idle: dict[str, np.ndarray]
+    baseline: dict[str, np.ndarray]
     doses: dict[str, np.ndarray]
     end: float
 
     @property
-    def lanes(self) -> list[tuple]:
-        """Interventions as (name, words, moves, colour); those that are neither held nor moved are left out.
-
-        Moves are shares of the reach, from -1 to 1, shape (n - 1,).
-        """
+    def lanes(self) -> list[Lane]:
+        """Lanes of the interventions that the agent sets or that leave their default dose."""
         colours = cycle(LANE_COLOURS)
         lanes = []
         for name, item in self.model["interventions"].items():
-            moves = (self.doses[name] - item["own"]) / item["reach"]
-            if item["held"] or moves.any():
-                lanes.append((name, item["words"], moves, next(colours)))
+            levels = (self.doses[name] - item["own"]) / item["reach"]
+            if item["held"] or levels.any():
+                lanes.append(Lane(name, item["words"], levels, next(colours)))
         return lanes
 
-    def across(self, width: float) -> np.ndarray:
-        """Return x of each time on a stage, shape (n,)."""
-        begin = self.time[0]
-        return LEFT + width * (self.time - begin) / (self.end - begin)
+    def x_positions(self, width: float) -> np.ndarray:
+        """Return the x position of each time on panels of this width, shape (n,)."""
+        start = self.time[0]
+        return LEFT + width * (self.time - start) / (self.end - start)
 
 
-def _course_of(days, model=None, goal=None):
+def _trajectory(episode, model=None, goal=None):
     """Return an episode as arrays.
 
     Args:
-        days: Its frames, or a table as `simulate()` returns it.
-        model: For a table from a file: `load_model(name).told()`.
+        episode: Its frames, or a table that `simulate()` returned.
+        model: Needed for a table from a file: `load_model(name).told()`.
     """
-    if hasattr(days, "attrs"):
-        model = model or days.attrs.get("model")
-        demand(model, "a table from a file needs model=load_model(name).told()")
-        table = days.select_dtypes("number")
-        values = {name: table[name].to_numpy(float) for name in table}
-        doses = {name: values[name][:-1] for name in model["interventions"]}
-        time = values["time"]
-        return Course(model, "", goal or {}, time, values, {}, doses, time[-1])
-    last = latest(days)
+    if hasattr(episode, "attrs"):
+        return _table_trajectory(episode, model, goal)
+    last = latest(episode)
     doses = {name: np.empty(0) for name in last["model"]["interventions"]}
-    return Course(
+    return Trajectory(
         model=last["model"],
         env=last["env"],
         goal=goal or last["goal"],
-        time=np.array([frame["time"] for frame in days], float),
-        values=_columns(days, "state") | _columns(days, "indicators"),
-        idle=_columns(days, "idle"),
-        doses=doses | _columns(days[1:], "doses"),
+        time=np.array([frame["time"] for frame in episode], float),
+        values=_columns(episode, "state") | _columns(episode, "indicators"),
+        baseline=_columns(episode, "idle"),
+        doses=doses | _columns(episode[1:], "doses"),
         end=float(last["end"]),
+    )
+
+
+def _table_trajectory(table, model, goal):
+    model = model or table.attrs.get("model")
+    demand(model, "a table from a file needs model=load_model(name).told()")
+    numeric = table.select_dtypes("number")
+    values = {name: numeric[name].to_numpy(float) for name in numeric}
+    return Trajectory(
+        model=model,
+        env="",
+        goal=goal or {},
+        time=values["time"],
+        values=values,
+        baseline={},
+        doses={name: values[name][:-1] for name in model["interventions"]},
+        end=values["time"][-1],
     )
 
 
@@ -149,15 +183,15 @@ def _columns(frames, key):
 
 @dataclass
 class Panel:
-    """One chart of the small multiples.
+    """One chart in a stack.
 
     Attributes:
-        name: The name and unit of what is drawn.
-        lines: (times, values, words at the end, colour, dash) of each line.
-        limits: Lowest and highest value to be seen.
-        share: Height in comparison with the other panels.
+        name: Quantity and unit, written above the chart.
+        lines: (times, values, label, colour, dash) of each line.
+        limits: Lowest and highest visible value.
+        share: Height relative to the other panels.
         is_log: Whether the axis is logarithmic.
-        goal: Lowest and highest value to be reached.
+        goal: Lowest and highest value of the goal.
     """
 
     name: str
@@ -169,82 +203,103 @@ class Panel:
 
 
 def _draw_panels(stage, panels, span, unit, top, width):
-    """Draw charts below each other, with the time named under the last; return their axes."""
+    """Draw panels below each other, label the time below the last, and return their axes."""
     shares = sum(panel.share for panel in panels)
-    height = (BOTTOM - top - GAP * (len(panels) - 1)) / max(shares, 1)
-    drawn = []
+    gaps = GAP * (len(panels) - 1)
+    unit_height = (BOTTOM - top - gaps) / max(shares, 1)
+    axes = []
     for panel in panels:
+        height = unit_height * panel.share
         stage.text(MARGIN, top - 14, panel.name, SMALL, weight="bold")
-        ax = stage.axes(LEFT, top, width, height * panel.share, xlim=span, fc="none")
-        name_axes(ax)
-        ends = []
-        for times, values, words, colour, dash in panel.lines:
-            marker = "o" if len(values) == 1 else ""
-            look = {"color": colour, "ls": dash, "lw": 2, "marker": marker, "ms": 4}
-            ax.plot(times, values, clip_on=False, **look)
-            if len(values):
-                ends.append((span[1], values[-1], words, colour))
-        if panel.goal:
-            ax.axhspan(*panel.goal, **GOAL_LOOK)
-            ends.append((span[1], np.sqrt(np.prod(panel.goal)), "goal", GOAL_EDGE))
-        count = int(np.clip(height * panel.share / 25, 2, 4))
-        _set_limits(ax.yaxis, *panel.limits, panel.is_log, count)
-        ax.set_xticks([])
-        label_line_ends(ax, ends)
-        drawn.append(ax)
-        top += height * panel.share + GAP
-    if drawn:
-        _name_times(drawn[-1], unit)
-    return drawn
+        ax = stage.axes(LEFT, top, width, height, xlim=span, fc="none")
+        _draw_panel(ax, panel, height)
+        axes.append(ax)
+        top += height + GAP
+    if axes:
+        _label_times(axes[-1], unit)
+    return axes
+
+
+def _draw_panel(ax, panel, height):
+    """Draw the lines, goal, ticks and labels of a panel of this height, in hundredths of an inch."""
+    name_axes(ax)
+    right = ax.get_xlim()[1]
+    ends = []
+    for times, values, label, colour, dash in panel.lines:
+        ax.plot(
+            times,
+            values,
+            clip_on=False,
+            color=colour,
+            ls=dash,
+            lw=2,
+            marker="o" if len(values) == 1 else "",
+            ms=4,
+        )
+        if len(values):
+            ends.append((right, values[-1], label, colour))
+    if panel.goal:
+        ax.axhspan(*panel.goal, **GOAL_STYLE)
+        middle = np.sqrt(np.prod(panel.goal))
+        ends.append((right, middle, "goal", GOAL_EDGE))
+    count = int(np.clip(height / 25, 2, 4))
+    _set_limits(ax.yaxis, *panel.limits, panel.is_log, count)
+    ax.set_xticks([])
+    label_line_ends(ax, ends)
 
 
 def _set_limits(axis, low, high, is_log=False, count=4):
-    """Set the limits of an axis and about `count` ticks; powers of ten on a logarithmic one."""
+    """Set the limits of an axis and about `count` ticks, which are powers of ten on a logarithmic axis."""
     if not is_log:
         round_limits(axis, low, high, count)
         return
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     first = np.ceil(np.log10(low))
     last = np.floor(np.log10(high))
-    powers = np.arange(first, last + 1, 1 + (last - first) // 4) + 0
-    names = ["10" + f"{power:.0f}".translate(SUPERSCRIPTS) for power in powers]
-    axis.set_ticks(10**powers, names)
+    step = 1 + (last - first) // 4
+    powers = np.arange(first, last + 1, step) + 0
+    labels = ["10" + f"{power:.0f}".translate(SUPERSCRIPTS) for power in powers]
+    axis.set_ticks(10**powers, labels)
     axis.set_minor_locator(NullLocator())
     axis.set_view_interval(low, high, ignore=True)
 
 
-def _name_times(ax, unit):
-    """Set ticks of time; the last has the unit, unless it is the year."""
+def _label_times(ax, unit):
+    """Set the time ticks; the last names the unit if it is a day or a step."""
     low, high = ax.get_xlim()
     locator = MaxNLocator(6, steps=(1, 2, 5, 10), integer=high - low >= 5)
     ticks = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
-    names = [f"{tick:g}" if unit == "year" else tick_name(tick) for tick in ticks]
+    labels = [f"{tick:g}" if unit == "year" else tick_name(tick) for tick in ticks]
     if unit in ("day", "step"):
-        names[-1] += f" {unit}s"
-    ax.set_xticks(ticks, names)
+        labels[-1] += f" {unit}s"
+    ax.set_xticks(ticks, labels)
 
 
-def _draw_lanes(stage, course, width, as_bars):
-    """Draw a lane an intervention, darker for a higher dose; return where the last one ends.
+def _draw_lanes(stage, trajectory, width, as_bars):
+    """Draw a lane for each intervention, darker for a higher dose; return the y below the last lane.
 
-    Bars above or below the middle of a lane show doses that can be lowered too.
+    If `as_bars`, bars above or below the middle of a lane show doses above or below the default.
     """
-    x = course.across(width)
+    x = trajectory.x_positions(width)
+    right = LEFT + width
     top = TOP
-    for name, words, moves, colour in course.lanes:
-        middle = top + LANE / 2
-        stage.box(LEFT, top, width, LANE, 0, SOFT, z=1)
+    for name, label, levels, colour in trajectory.lanes:
+        middle = top + LANE_HEIGHT / 2
+        stage.box(LEFT, top, width, LANE_HEIGHT, 0, SOFT, z=1)
         if as_bars:
-            words += "".join(f" {dose:.3g}" for dose in course.doses[name][-1:])
-            bars = LANE / 2 * moves / max(0.25, np.abs(moves).max(initial=0))
+            doses = trajectory.doses[name]
+            label += "".join(f" {dose:.3g}" for dose in doses[-1:])
+            largest = max(0.25, np.abs(levels).max(initial=0))
+            bars = LANE_HEIGHT / 2 * levels / largest
             stage.bars(x[:-1], x[1:], middle - bars, middle, colour)
-            stage.line([(LEFT, middle), (LEFT + width, middle)], MUTED, 0.8)
+            stage.line([(LEFT, middle), (right, middle)], MUTED, 0.8)
         else:
-            opacity = np.where(moves != 0, 0.25 + 0.75 * np.abs(moves), 0)
-            stage.bars(x[:-1], x[1:], top, top + LANE, colour, opacity)
-        words = fit(words, 860 - LEFT - width, SMALL)
-        stage.text(LEFT + width + 10, middle, words, SMALL)
-        top += PITCH
+            opacity = np.where(levels != 0, 0.25 + 0.75 * np.abs(levels), 0)
+            bottom = top + LANE_HEIGHT
+            stage.bars(x[:-1], x[1:], top, bottom, colour, opacity)
+        label = fit(label, 860 - right, SMALL)
+        stage.text(right + 10, middle, label, SMALL)
+        top += LANE_PITCH
     return top
 
 
@@ -253,179 +308,236 @@ def _draw_lanes(stage, course, width, as_bars):
 
 @house_style()
 def numbers(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
-    """Draw a panel for each number in the frames of any world, the first five, over the steps of an episode.
+    """Draw the first five numbers in the frames of any world, each in a panel over the steps of an episode.
 
     Args:
-        frames: Plain dicts. Values that are no numbers are left out.
+        frames: Plain dicts. Values other than numbers are ignored.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
     panels = []
     for name, last in latest(frames).items():
-        if isinstance(last, Real) and len(panels) < 5:
+        if isinstance(last, int | float | np.number) and len(panels) < 5:
             values = np.array([frame.get(name, np.nan) for frame in frames], float)
-            known = values[np.isfinite(values)]
-            limits = min(known, default=0.0), max(known, default=1.0)
-            words = short_number(float(last))
-            line = (range(len(values)), values, words, BLUE, "-")
+            finite = values[np.isfinite(values)]
+            limits = min(finite, default=0.0), max(finite, default=1.0)
+            steps = range(len(values))
+            line = (steps, values, short_number(float(last)), BLUE, "-")
             panels.append(Panel(plain(name), [line], limits))
-    steps = len(frames) - 1
+    last_step = len(frames) - 1
     stage = Stage(900, 480)
-    stage.heading(f"After {steps} steps", plain(frames[-1].get("env", "")))
-    _draw_panels(stage, panels, (0, max(1, steps)), "step", 92, 720)
+    stage.heading(f"After {last_step} steps", plain(frames[-1].get("env", "")))
+    span = (0, max(1, last_step))
+    _draw_panels(stage, panels, span, "step", 92, 720)
     return stage.figure
 
 
 # ---------------------------------------------------------------- dynamical models
 
 
-# {model: {"panels": arguments of `_panel`, "path": {variable: name of its axis}}}.
+# {model: {"panels": arguments of `_panel`, "phase_axes": {variable: name of its axis}}}.
 VIEWS = json.loads(files("pushlab.plots").joinpath("views.json").read_text())
 
 
-def _panels(course):
-    """Return the panels of a model; one without a view shows its first three variables."""
-    shown = zip(list(course.model["variables"].items())[:3], SERIES)
-    views = [{"name": words, "lines": {n: (n, hue)}} for (n, words), hue in shown]
-    if course.model["name"] in VIEWS:
-        views = VIEWS[course.model["name"]]["panels"]
-    return [_panel(course, **view) for view in views]
+def _panels(trajectory):
+    """Return the panels of a model, by default one for each of its first three variables."""
+    model = trajectory.model
+    if model["name"] in VIEWS:
+        panels = VIEWS[model["name"]]["panels"]
+    else:
+        first_three = list(model["variables"].items())[:3]
+        panels = [
+            {"name": label, "lines": {name: (name, colour)}}
+            for (name, label), colour in zip(first_three, SERIES)
+        ]
+    return [_panel(trajectory, **panel) for panel in panels]
 
 
-def _panel(course, name, lines, unit=1, share=1, idle="", is_rate=False):
+def _panel(trajectory, name, lines, unit=1, share=1, baseline="", is_rate=False):
     """Return the panel of some variables of a model.
 
     Args:
-        lines: {variable: (words, colour)}, the colour by its name in `style` or as hexadecimal digits.
+        lines: {variable: (label, colour)}. A colour is a name in `style` or hexadecimal digits.
         unit: Divides the values.
-        idle: The variable that is also drawn as it had been without interventions.
-        is_rate: Whether the variables count events, so that their growth in a unit of time is drawn.
+        baseline: Variable to draw a second time, without interventions.
+        is_rate: Whether to draw the increase per unit of time, for variables that count events.
     """
-    curves = [
-        (course.values[variable], words, getattr(style, colour, colour), dash)
-        for (variable, (words, colour)), dash in zip(lines.items(), DASHES)
-    ]
-    if idle in course.idle:
-        curves.insert(0, (course.idle[idle], "nothing done", GREY, DOTS))
-    drawn = []
-    for values, words, *look in curves:
-        times = course.time
-        if is_rate:
-            values = np.diff(values) / np.diff(times)
-            times = times[1:]
-        values = values / unit
-        words += "".join(f" {short_number(last)}" for last in values[-1:])
-        drawn.append((times, values, words, *look))
-    seen = np.concatenate([line[1] for line in drawn])
-    limits = (0.0, max(seen, default=0.0) or 1.0)
-    is_log = course.model["logarithmic"]
+    curves = []
+    if baseline in trajectory.baseline:
+        curves.append((trajectory.baseline[baseline], "nothing done", GREY, DOTS))
+    for (variable, (label, colour)), dash in zip(lines.items(), DASHES):
+        values = trajectory.values[variable]
+        curves.append((values, label, getattr(style, colour, colour), dash))
+    drawn = [_panel_line(trajectory.time, unit, is_rate, *curve) for curve in curves]
+    all_values = np.concatenate([line[1] for line in drawn])
+    low = 0.0
+    high = max(all_values, default=0.0) or 1.0
+    is_log = trajectory.model["logarithmic"]
     if is_log:
-        limits = min(1.0, seen.min() / 2), max(3e6, 2 * seen.max())
-    goal = course.goal.get(next(iter(lines))) if len(lines) == 1 else None
-    return Panel(name, drawn, limits, share, is_log, goal)
+        low = min(1.0, all_values.min() / 2)
+        high = max(3e6, 2 * all_values.max())
+    goal = None
+    if len(lines) == 1:
+        goal = trajectory.goal.get(next(iter(lines)))
+    return Panel(name, drawn, (low, high), share, is_log, goal)
 
 
-def _draw_course(course, panels, width, title, lead, agent, as_bars=False):
-    """Draw a heading, lanes and panels of an episode; return the stage and the axes of the panels."""
-    now = f"{course.model['time_unit']} {course.time[-1]:g} of {course.end:g}"
+def _panel_line(times, unit, is_rate, values, label, colour, dash):
+    """Return a line of a panel, labelled with its last value."""
+    if is_rate:
+        values = np.diff(values) / np.diff(times)
+        times = times[1:]
+    values = values / unit
+    label += "".join(f" {short_number(last)}" for last in values[-1:])
+    return times, values, label, colour, dash
+
+
+def _draw_trajectory(trajectory, panels, width, title, lead, agent, as_bars=False):
+    """Draw a heading, lanes and panels; return the stage and the axes of the panels."""
+    model = trajectory.model
+    unit = model["time_unit"]
+    now = f"{unit} {trajectory.time[-1]:g} of {trajectory.end:g}"
+    names = filter(None, (trajectory.env, agent))
     stage = Stage(900, 480)
-    stage.heading(
-        title or f"{course.model['title']}: {now}",
-        lead or "   ·   ".join(filter(None, (course.env, agent))),
-    )
-    top = _draw_lanes(stage, course, width, as_bars) + GAP
-    span = course.time[0], course.end
-    unit = course.model["time_unit"]
+    stage.heading(title or f"{model['title']}: {now}", lead or "   ·   ".join(names))
+    top = _draw_lanes(stage, trajectory, width, as_bars) + GAP
+    span = trajectory.time[0], trajectory.end
     return stage, _draw_panels(stage, panels, span, unit, top, width)
 
 
 @house_style()
 def patient(
-    days: Any,
+    episode: Any,
     model: Mapping | None = None,
     goal: Mapping | None = None,
     title: str = "",
     lead: str = "",
     agent: str = "",
 ) -> Figure:
-    """Draw the state of a model over time, interventions as lanes and tints, the goal in green, and the phase portrait.
+    """Draw the state of a model over time, with interventions as lanes and tints, and its phase portrait.
+
+    The goal is green.
 
     Args:
-        days: The frames of an episode up to now, or a table as `simulate()` returns it.
-        model: For a table from a file: `load_model(name).told()`.
-        goal: {variable: (low, high)}. The default is that of the frames.
+        episode: The frames of an episode so far, or a table that `simulate()` returned.
+        model: Needed for a table from a file: `load_model(name).told()`.
+        goal: {variable: (low, high)}. The default is the goal of the frames.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = _course_of(days, model, goal)
-    stage, panels = _draw_course(course, _panels(course), 400, title, lead, agent)
-    x = course.across(400)
-    for ax in panels:
+    trajectory = _trajectory(episode, model, goal)
+    panels = _panels(trajectory)
+    stage, panel_axes = _draw_trajectory(trajectory, panels, 400, title, lead, agent)
+    x = trajectory.x_positions(400)
+    for ax in panel_axes:
         ends = 480 * (1 - ax.get_position().intervaly)
-        for _, _, moves, colour in course.lanes:
-            stage.bars(x[:-1], x[1:], *ends, colour, 0.15 * np.abs(moves))
-    _draw_path(stage, course)
+        for lane in trajectory.lanes:
+            opacity = 0.15 * np.abs(lane.levels)
+            stage.bars(x[:-1], x[1:], *ends, lane.colour, opacity)
+    _draw_phase_portrait(stage, trajectory)
     return stage.figure
 
 
-def _draw_path(stage, course):
-    """Draw the phase portrait: light early, dark late, from a ring to a dot."""
-    first_two = list(course.model["variables"])[:2]
-    known = VIEWS.get(course.model["name"], {"path": {}})
-    axes = known["path"] or {name: name for name in first_two}
-    across, up = list(axes)[0], list(axes)[-1]
-    points = np.column_stack([course.values[across], course.values[up]])
-    goal = [course.goal.get(name) for name in (across, up)]
+def _draw_phase_portrait(stage, trajectory):
+    """Draw two variables against each other, light early and dark late, from a ring to a dot."""
+    model = trajectory.model
+    first_two = list(model["variables"])[:2]
+    axis_names = VIEWS.get(model["name"], {}).get("phase_axes")
+    axis_names = axis_names or {name: name for name in first_two}
+    x_name = next(iter(axis_names))
+    y_name = next(reversed(axis_names))
+    points = np.column_stack([trajectory.values[x_name], trajectory.values[y_name]])
+    goals = [trajectory.goal.get(name) for name in (x_name, y_name)]
     stage.text(606, 84, "the same days as a path", SMALL, weight="bold")
     stage.label(606, 103, "light early, dark late, from ○ to ●")
-    stage.label(606, 128, axes[up])
+    stage.label(606, 128, axis_names[y_name])
     ax = stage.axes(644, 141, 232, BOTTOM - 158)
     name_axes(ax)
-    ax.set_xlabel(axes[across], loc="right", size=SMALL)
-    if all(goal):
-        (left, right), (bottom, top) = goal
-        ax.add_patch(Rectangle((left, bottom), right - left, top - bottom, **GOAL_LOOK))
-        look = {"size": SMALL, "color": GOAL_EDGE, "weight": "bold", "va": "top"}
-        ax.text(left, bottom / 1.1, "goal", **look)
-    shades = LinearSegmentedColormap.from_list("", [blend(BLUE, 0.3), BLUE, INK])
-    pieces = np.stack([points[:-1], points[1:]], axis=1)
-    colours = shades(np.linspace(0, 1, len(pieces)))
-    ax.add_collection(LineCollection(pieces, colors=colours, linewidths=2))
-    ring = {"ms": 14, "mfc": "none", "mec": blend(BLUE, 0.7), "mew": 2}
-    ax.plot(*points[0], "o", clip_on=False, **ring)
-    ax.plot(*points[-1], "o", ms=8, color=INK, mec=PAPER, mew=1, clip_on=False)
-    for axis, values, ends in zip((ax.xaxis, ax.yaxis), points.T, goal):
-        low, high = 0.0, values.max()
-        if course.model["logarithmic"]:
-            powers = np.log10(np.append(values, ends or values))
+    ax.set_xlabel(axis_names[x_name], loc="right", size=SMALL)
+    if all(goals):
+        _draw_goal_box(ax, *goals)
+    _draw_shaded_path(ax, points)
+    is_log = model["logarithmic"]
+    for axis, values, goal in zip((ax.xaxis, ax.yaxis), points.T, goals):
+        low = 0.0
+        high = values.max()
+        if is_log:
+            powers = np.log10(np.append(values, goal or values))
             low = 10 ** np.floor(powers.min() - 0.05)
             high = 10 ** np.ceil(powers.max() + 0.05)
-        _set_limits(axis, low, high, course.model["logarithmic"])
+        _set_limits(axis, low, high, is_log)
+
+
+def _draw_goal_box(ax, x_goal, y_goal):
+    left, right = x_goal
+    bottom, top = y_goal
+    width = right - left
+    height = top - bottom
+    ax.add_patch(Rectangle((left, bottom), width, height, **GOAL_STYLE))
+    ax.text(
+        left,
+        bottom / 1.1,
+        "goal",
+        size=SMALL,
+        color=GOAL_EDGE,
+        weight="bold",
+        va="top",
+    )
+
+
+def _draw_shaded_path(ax, points):
+    """Draw a path from light to dark, with a ring at its start and a dot at its end."""
+    shades = LinearSegmentedColormap.from_list("", [blend(BLUE, 0.3), BLUE, INK])
+    segments = np.stack([points[:-1], points[1:]], axis=1)
+    colours = shades(np.linspace(0, 1, len(segments)))
+    ax.add_collection(LineCollection(segments, colors=colours, linewidths=2))
+    ax.plot(
+        *points[0],
+        "o",
+        clip_on=False,
+        ms=14,
+        mfc="none",
+        mec=blend(BLUE, 0.7),
+        mew=2,
+    )
+    ax.plot(
+        *points[-1],
+        "o",
+        ms=8,
+        color=INK,
+        mec=PAPER,
+        mew=1,
+        clip_on=False,
+    )
 
 
 @house_style()
 def epidemic(
-    days: Any,
+    episode: Any,
     title: str = "",
     lead: str = "",
     agent: str = "",
 ) -> Figure:
-    """Draw the groups of an epidemic over time, interventions as lanes, and dotted its course without any.
+    """Draw the groups of an epidemic over time, with interventions as lanes.
+
+    Dotted lines show the epidemic without interventions.
 
     Args:
-        days: The frames of an episode up to now, or a table as `simulate()` returns it, which has no dotted lines.
+        episode: The frames of an episode so far, or a table that `simulate()` returned, which has no dotted lines.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = _course_of(days)
-    return _draw_course(course, _panels(course), 640, title, lead, agent)[0].figure
+    trajectory = _trajectory(episode)
+    panels = _panels(trajectory)
+    stage, _ = _draw_trajectory(trajectory, panels, 640, title, lead, agent)
+    return stage.figure
 
 
 # {indicator: (factor to the unit of the chart, that unit, top of the scale, colour)}.
-CURVES = {
+WORLD3_CURVES = {
     "population": (1e-9, "billion people", 16, BLUE),
     "resources": (100, "% of resources", 100, TEXT),
     "food": (1, "kg food a head", 1000, ORANGE),
@@ -436,36 +548,39 @@ CURVES = {
 
 @house_style()
 def limits_to_growth(
-    days: Any,
+    episode: Any,
     title: str = "",
     lead: str = "bars: above their line more than the model's own, below it less",
     agent: str = "",
 ) -> Figure:
     """Draw people, resources, food, industrial output and pollution, each on its own scale from zero.
 
-    Lanes show the interventions: above the line more than the model's own, below it less.
+    Bars in lanes show interventions above or below the model's own value.
 
     Args:
-        days: The frames of an episode of World3 up to now, or a table as `simulate()` returns it.
+        episode: The frames of an episode of World3 so far, or a table that `simulate()` returned.
 
     Returns:
         Figure of 9 x 4.8 inches.
     """
-    course = _course_of(days)
+    trajectory = _trajectory(episode)
+    times = trajectory.time
     lines = []
     scales = []
-    for (name, look), dash in zip(CURVES.items(), (*DASHES, DOTS)):
-        factor, unit, highest, colour = look
-        values = factor * course.values[name]
-        while values.max() > highest:  # the book's scale, doubled until the curve fits
+    for (name, scale), dash in zip(WORLD3_CURVES.items(), (*DASHES, DOTS)):
+        factor, unit, highest, colour = scale
+        values = factor * trajectory.values[name]
+        while values.max() > highest:  # double the book's scale until the curve fits
             highest *= 2
-        words = f"{short_number(values[-1])} {unit}"
-        lines.append((course.time, values / highest, words, colour, dash))
+        label = f"{short_number(values[-1])} {unit}"
+        lines.append((times, values / highest, label, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
     panels = [Panel("", lines, (0, 1))]
-    stage, (ax,) = _draw_course(course, panels, 640, title, lead, agent, as_bars=True)
+    stage, (ax,) = _draw_trajectory(
+        trajectory, panels, 640, title, lead, agent, as_bars=True
+    )
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
-    if course.time[0] < course.time[-1] < course.end:
-        ax.axvline(course.time[-1], color=INK, lw=1, zorder=1)
+    if times[0] < times[-1] < trajectory.end:
+        ax.axvline(times[-1], color=INK, lw=1, zorder=1)
     stage.label(MARGIN, 466, f"from zero to the uppermost line: {', '.join(scales)}")
     return stage.figure

@@ -1,4 +1,4 @@
-"""Pictures of a table of engagements: shares opened by feature, arrivals over the week, and one day."""
+"""Pictures of a table of engagements: shares opened by feature, arrivals over a week, and a single day."""
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
@@ -39,52 +39,57 @@ from pushlab.plots.style import (
     spoken,
 )
 
-OPEN_WORDS = {"opened": True, "true": True, "dismissed": False, "false": False}
-ORDER = (  # of values that have one
+IS_OPENED = {
+    "opened": True,
+    "true": True,
+    "dismissed": False,
+    "false": False,
+}
+VALUE_ORDER = (
     "0 1 2 3 4 5 6 monday tuesday wednesday thursday friday saturday sunday "
     "mon tue tues wed thu thur fri sat sun "
     "early-morning morning afternoon evening night "
     "none min low medium moderate default high max near med far "
     "silent vibrate normal false true"
 ).split()
-DAYS = [name.capitalize() for name in ORDER[7:14]]
-FEW = 10  # a share of fewer notifications is hollow or hatched: it may be chance
-MOST = 12  # values in a picture; the rarest share the last
+DAYS = [name.capitalize() for name in VALUE_ORDER[7:14]]
+FEW = 10  # cells with fewer notifications are hollow or hatched: too few to trust
+MAX_VALUES = 12  # in a picture; the rarest values are merged
 
 
 # ---------------------------------------------------------------- tables
 
 
-def _was_opened(engagements):
-    """Return which of the engagements were opened, from the column `action`."""
+def _is_opened(engagements):
+    """Return whether each engagement was opened, from the column `action`."""
     has_rows(engagements, "action")
     actions = engagements["action"]
-    opened = actions.astype(str).str.lower().map(OPEN_WORDS)
-    for row in opened.index[opened.isna()]:
+    is_opened = actions.astype(str).str.lower().map(IS_OPENED)
+    for row in is_opened.index[is_opened.isna()]:
         value = actions.loc[row]
         raise ValueError(
-            f"row {row}, column 'action': {value!r} is not opened or dismissed"
+            f"row {row}, column 'action': expected opened or dismissed, got {value!r}"
         )
-    return opened.astype(bool)
+    return is_opened.astype(bool)
 
 
 def ordered_values(values: pd.Series, order: Sequence | None = None) -> list:
-    """Return the distinct values in order; by default days, times and levels have theirs.
+    """Return the distinct values in order; days, times and levels have a default order.
 
-    Values that the order does not contain come last, the most frequent first.
+    Values that are not in the order come last, by falling frequency.
 
     >>> ordered_values(pd.Series(["night", "morning", "night", "unknown"]))
     ['morning', 'night', 'unknown']
     """
     present = values.astype(object).fillna("unknown").value_counts().index
-    ranks = {str(value).lower(): place for place, value in enumerate(order or ORDER)}
+    ranks = {str(value).lower(): i for i, value in enumerate(order or VALUE_ORDER)}
     return sorted(present, key=lambda value: ranks.get(str(value).lower(), len(ranks)))
 
 
-def folded(
-    values: pd.Series, order: Sequence | None = None, most: int = MOST
+def merge_rare_values(
+    values: pd.Series, order: Sequence | None = None, most: int = MAX_VALUES
 ) -> pd.Categorical:
-    """Return the values in their order; beyond `most`, the rarest are folded into one "N more"."""
+    """Return the values in order; if there are more than `most`, the rarest become "N more"."""
     values = values.astype(object).fillna("unknown")
     names = ordered_values(values, order)
     if len(names) > most:
@@ -101,21 +106,22 @@ def open_rate_table(
     """Compute the share opened for each value of a feature, with its 95 % Wilson interval.
 
     Args:
-        engagements: A row a notification: features, and `action` in {"opened", "dismissed"}.
-        order: The values in order. By default days, times and levels have theirs, and of others the most frequent is
-            first.
+        engagements: One row per notification: features, and `action` in {"opened", "dismissed"}.
+        order: The values in order. By default days, times and levels come in their usual order, and other values by
+            falling frequency.
 
     Returns:
-        A table: by, opened (share), low, high, notifications. At most 12 rows; the rarest values share the last.
+        A table with the columns by, opened (share), low, high, notifications. It has at most 12 rows; the rarest
+        values share the last.
 
     >>> table = pd.DataFrame({"time": ["night", "morning", "night"], "action": ["opened", "opened", "dismissed"]})
     >>> open_rate_table(table)[["time", "opened", "notifications"]].values.tolist()
     [['morning', 1.0, 1], ['night', 0.5, 2]]
     """
     has_rows(engagements, by)
-    values = folded(engagements[by], order)
-    counts = _was_opened(engagements).groupby(values, observed=False)
-    counts = counts.agg(["sum", "count"])
+    values = merge_rare_values(engagements[by], order)
+    groups = _is_opened(engagements).groupby(values, observed=False)
+    counts = groups.agg(["sum", "count"])
     share = share_interval(counts["sum"].to_numpy(), counts["count"].to_numpy())
     return pd.DataFrame(
         {
@@ -133,30 +139,30 @@ def open_heatmap_table(
     row: str,
     column: str,
     column_order: Sequence | None = None,
-    most: int = MOST,
+    most: int = MAX_VALUES,
 ) -> pd.DataFrame:
     """Compute the share opened for each pair of values of two features.
 
     Args:
-        most: Rows and columns at most; the rarest values share the last.
+        most: Maximum number of rows and of columns; the rarest values share the last.
 
     Returns:
-        A table: row, column, opened (share, NaN if there is no notification), notifications.
+        A table with the columns row, column, opened (share, NaN without notifications), notifications.
     """
     has_rows(engagements, row, column)
     demand(row != column, f"row and column must be two features, got {row!r} twice")
     cells = [
-        folded(engagements[row], None, most),
-        folded(engagements[column], column_order, most),
+        merge_rare_values(engagements[row], None, most),
+        merge_rare_values(engagements[column], column_order, most),
     ]
-    shares = _was_opened(engagements).groupby(cells, observed=False)
-    table = shares.agg(["mean", "count"]).rename_axis([row, column]).reset_index()
+    groups = _is_opened(engagements).groupby(cells, observed=False)
+    table = groups.agg(["mean", "count"]).rename_axis([row, column]).reset_index()
     table = table.astype({row: object, column: object})
     return table.rename(columns={"mean": "opened", "count": "notifications"})
 
 
-def _shown_value(feature, value, labels=None):
-    """Return a value as pictures write it: its label, the name of an app, or the value as words."""
+def _value_label(feature, value, labels=None):
+    """Return the label of a value: the one in `labels`, the name of an app, or a readable form of the value."""
     if labels and str(value) in labels:
         return plain(labels[str(value)])
     is_app = "app" in feature.lower() and "." in str(value)
@@ -183,8 +189,8 @@ def open_rates(
     """Draw the share opened for each value of a feature, with its 95 % interval and its number of notifications.
 
     Args:
-        engagements, order: See `open_rate_table`, which returns the numbers drawn.
-        labels: Words for values, such as days that are numbers.
+        engagements, order: See `open_rate_table`, which computes the numbers drawn.
+        labels: {value: label}, for example for numbered days.
     """
     table = open_rate_table(engagements, by, order)
     ax = chart(
@@ -194,12 +200,13 @@ def open_rates(
         size=(6, 1.6 + 0.3 * len(table)),
     )
     for row, line in enumerate(table.itertuples()):
-        few = line.notifications < FEW
+        is_few = line.notifications < FEW
         ends = (line.low, line.high)
-        draw_mean(ax, (OPENED, "-", "o"), line.opened, row, ends, hollow=few)
-    names = [_shown_value(by, value, labels) for value in table[by]]
-    name_rows(ax, names, [f"of {count:,}" for count in table["notifications"]])
-    overall = _was_opened(engagements).mean()
+        draw_mean(ax, (OPENED, "-", "o"), line.opened, row, ends, hollow=is_few)
+    names = [_value_label(by, value, labels) for value in table[by]]
+    counts = [f"of {count:,}" for count in table["notifications"]]
+    name_rows(ax, names, counts)
+    overall = _is_opened(engagements).mean()
     draw_upright(ax, overall, f"all {overall:.2f}")
     ax.set(xlim=(0, 1), xticks=(0, 0.25, 0.5, 0.75, 1))
     return ax.figure
@@ -214,12 +221,12 @@ def open_heatmap(
     title: str = "",
     lead: str = "",
 ) -> Figure:
-    """Draw the share opened by two features at once.
+    """Draw the share opened for each pair of values of two features.
 
-    A cell of fewer than 10 notifications is hatched and has their number in place of the share.
+    A cell with fewer than 10 notifications is hatched and shows their number instead of the share.
 
     Args:
-        engagements, column_order: See `open_heatmap_table`, which returns the numbers drawn.
+        engagements, column_order: See `open_heatmap_table`, which computes the numbers drawn.
     """
     table = open_heatmap_table(engagements, row, column, column_order)
     shares = table.pivot_table("opened", row, column, sort=False, dropna=False)
@@ -230,61 +237,83 @@ def open_heatmap(
         f"share opened; hatched: fewer than {FEW}, with their number",
         size=(6.4, 2 + 0.38 * len(shares)),
     )
-    mesh = draw_cells(ax, shares.mask(counts < FEW), counts)
+    mesh = draw_heatmap(ax, shares.mask(counts < FEW), counts)
     bar = ax.figure.colorbar(mesh, location="bottom", shrink=0.3, anchor=(1, 0))
     bar.set_ticks([0, 1])
     return ax.figure
 
 
-def draw_cells(ax: Axes, shares: pd.DataFrame, counts: pd.DataFrame) -> QuadMesh:
-    """Draw a heat map of shares: white at 0, green at 1, with the number in each cell.
+def draw_heatmap(ax: Axes, shares: pd.DataFrame, counts: pd.DataFrame) -> QuadMesh:
+    """Draw a heat map of shares, white at 0 and green at 1, with the number in each cell.
 
     Args:
-        counts: Numbers for the cells without a share, which are hatched unless they have 0.
+        counts: Numbers for the cells without a share. These cells are hatched unless the count is 0.
     """
-    name_cells(ax, shares)
+    label_cells(ax, shares)
     few = np.ma.masked_where(shares.notna() | (counts == 0), counts)
     ax.set_facecolor(SOFT)
-    ax.pcolor(few, hatch="////", ec=MUTED, lw=0, cmap=ListedColormap([SOFT]))
-    mesh = ax.pcolormesh(shares, cmap=SHADES, vmin=0, vmax=1, ec=PAPER, lw=3)
-    for (r, c), share in np.ndenumerate(shares):
-        look: dict[str, Any] = {
+    ax.pcolor(
+        few,
+        hatch="////",
+        ec=MUTED,
+        lw=0,
+        cmap=ListedColormap([SOFT]),
+    )
+    mesh = ax.pcolormesh(
+        shares,
+        cmap=SHADES,
+        vmin=0,
+        vmax=1,
+        ec=PAPER,
+        lw=3,
+    )
+    for (row, column), share in np.ndenumerate(shares):
+        style: dict[str, Any] = {
             "color": INK if share < 0.85 else SURFACE,
             "weight": "bold",
         }
-        words = f"{share:.2f}"
+        text = f"{share:.2f}"
         if np.isnan(share):
-            look = {"bbox": {"fc": SURFACE, "lw": 0, "pad": 1.5}}
-            words = f"{counts.iloc[r, c] or ''}"
-        ax.text(c + 0.5, r + 0.5, words, size=SMALL, ha="center", va="center", **look)
+            style = {"bbox": {"fc": SURFACE, "lw": 0, "pad": 1.5}}
+            text = f"{counts.iloc[row, column] or ''}"
+        ax.text(
+            column + 0.5,
+            row + 0.5,
+            text,
+            size=SMALL,
+            ha="center",
+            va="center",
+            **style,
+        )
     return mesh
 
 
-def name_cells(ax: Axes, table: pd.DataFrame) -> None:
-    """Make axes a table of cells, one unit wide and high, with names on the left and below."""
+def label_cells(ax: Axes, table: pd.DataFrame) -> None:
+    """Set up axes for a table of unit cells, with labels on the left and below."""
     for axis, values in ((ax.yaxis, table.index), (ax.xaxis, table.columns)):
-        names = [_shown_value(values.name, value) for value in values]
+        labels = [_value_label(values.name, value) for value in values]
         if axis is ax.xaxis:
-            names = [fill(name, 12, break_long_words=False) for name in names]
-        axis.set_ticks(np.arange(len(names)) + 0.5, names)
+            labels = [fill(label, 12, break_long_words=False) for label in labels]
+        axis.set_ticks(np.arange(len(labels)) + 0.5, labels)
         axis.set_tick_params(length=0)
     ax.set(xlim=(0, table.shape[1]), ylim=(len(table), 0))
     ax.grid(False)
     ax.spines.bottom.set_visible(False)
 
 
-LANES = 8  # apps that get a lane of their own in a day
-CHECK, CROSS = Path([(-1, -0.1), (-0.3, -0.8), (1, 0.8)]), "x"
+MAX_LANES = 8  # apps with their own lane in `day_lanes`
+CHECK = Path([(-1, -0.1), (-0.3, -0.8), (1, 0.8)])
+CROSS = "x"
 
 
 def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
-    """Return the number of notifications of each day of the week and each hour.
+    """Count the notifications of each day of the week and each hour.
 
     Args:
-        engagements: A row for each notification, with `posted` (datetime).
+        engagements: One row per notification, with `posted` (datetime).
 
     Returns:
-        A table with the columns day, hour (0 to 23), notifications; a row for every pair.
+        A table with the columns day, hour (0 to 23), notifications, and a row for every pair.
     """
     has_rows(engagements, "posted")
     posted = pd.to_datetime(engagements["posted"])
@@ -298,22 +327,26 @@ def day_table(engagements: pd.DataFrame, date: Any) -> pd.DataFrame:
     """Return the notifications of one day, in order, with the columns posted, app, opened.
 
     Args:
-        engagements: A row for each notification, with `posted` (datetime), `action` and `postingApp`.
+        engagements: One row per notification, with `posted` (datetime), `action` and `postingApp`.
         date: A date, or text such as "2019-03-05".
     """
     has_rows(engagements, "posted", "action", "postingApp")
     posted = pd.to_datetime(engagements["posted"])
     day = pd.Timestamp(date).normalize()
-    that_day = (posted.dt.normalize() == day).to_numpy()
-    if not that_day.any():
+    is_that_day = (posted.dt.normalize() == day).to_numpy()
+    if not is_that_day.any():
         raise ValueError(
-            f"no notification was posted on {day.date()}; the table goes from "
+            f"no notification was posted on {day.date()}; the table covers "
             f"{posted.min().date()} to {posted.max().date()}"
         )
-    table = engagements.rename(columns={"postingApp": "app"})[["app"]]
-    table = table.assign(posted=posted, opened=_was_opened(engagements))
-    table = table[["posted", "app", "opened"]]
-    return table[that_day].sort_values("posted", kind="stable", ignore_index=True)
+    table = pd.DataFrame(
+        {
+            "posted": posted,
+            "app": engagements["postingApp"],
+            "opened": _is_opened(engagements),
+        }
+    )
+    return table[is_that_day].sort_values("posted", kind="stable", ignore_index=True)
 
 
 @house_style()
@@ -322,20 +355,26 @@ def arrivals(
     title: str = "Notifications by day and hour",
     lead: str = "",
 ) -> Figure:
-    """Draw when notifications arrive: days of the week by hour; darker is more.
+    """Draw the number of notifications by day of the week and hour; darker is more.
 
     Args:
-        engagements: See `arrival_table`, which returns the numbers drawn.
+        engagements: See `arrival_table`, which computes the numbers drawn.
     """
     table = arrival_table(engagements)
     counts = table.pivot_table("notifications", "day", "hour", sort=False)
-    most = counts.to_numpy().max()
-    words = f"notifications, by day and hour; the strongest shade is {most:,.0f}"
-    ax = chart(title, lead, words, size=(6.4, 3.64))
+    highest = counts.to_numpy().max()
+    unit = f"notifications, by day and hour; the strongest shade is {highest:,.0f}"
+    ax = chart(title, lead, unit, size=(6.4, 3.64))
     ends = [blend(BLUE, 0.06, SURFACE), BLUE]
-    shades = LinearSegmentedColormap.from_list("arrivals", ends)
-    ax.pcolormesh(counts, cmap=shades, vmin=0, vmax=most, edgecolors=PAPER, lw=2)
-    name_cells(ax, counts)
+    ax.pcolormesh(
+        counts,
+        cmap=LinearSegmentedColormap.from_list("arrivals", ends),
+        vmin=0,
+        vmax=highest,
+        edgecolors=PAPER,
+        lw=2,
+    )
+    label_cells(ax, counts)
     hours = range(0, 24, 3)
     ax.set_xticks(np.add(hours, 0.5), [f"{hour:02}:00" for hour in hours])
     return ax.figure
@@ -348,64 +387,92 @@ def day_lanes(
     title: str = "Notifications of one day",
     lead: str = "",
 ) -> Figure:
-    """Draw one day of one user: every arrival as a tick over the hours, and below it, app by app, its outcome.
+    """Draw one day of a user: all arrivals as ticks over the hours, and below them the outcomes, app by app.
 
     Args:
         engagements: See `day_table`, which returns the notifications drawn.
         date: A date, or text such as "2019-03-05".
     """
     table = day_table(engagements, date)
-    hours = table["posted"].dt.hour + table["posted"].dt.minute / 60
-    opened = table["opened"]
-    apps = folded(table["app"], most=LANES)
-    lanes = [apps == app for app in apps.categories]
-    counts = [f"{opened.sum()} of {len(table)} opened"]
-    counts += [f"{opened[here].sum()} of {here.sum()}" for here in lanes]
+    posted = table["posted"].dt
+    hours = posted.hour + posted.minute / 60
+    is_opened = table["opened"]
+    apps = merge_rare_values(table["app"], most=MAX_LANES)
+    masks = [apps == app for app in apps.categories]
+    counts = [f"{is_opened.sum()} of {len(table)} opened"]
+    counts += [f"{is_opened[mask].sum()} of {mask.sum()}" for mask in masks]
     names = ["all arrivals", *map(app_name, apps.categories)]
     day = pd.Timestamp(date)
-    ax = chart(
-        title, lead or f"{day:%A}, {day.date()}", size=(9, 1.1 + 0.34 * len(names))
-    )
+    size = (9, 1.1 + 0.34 * len(names))
+    ax = chart(title, lead or f"{day:%A}, {day.date()}", size=size)
     name_rows(ax, names, counts)
     ax.plot(hours, np.zeros(len(table)), "|", color=TEXT, ms=13, mew=1.6)
-    for row, (app, here) in enumerate(zip(apps.categories, lanes), 1):
-        _draw_outcomes(ax, row, hours[here].to_numpy(), opened[here].to_numpy())
-        if app.endswith(" more"):
-            continue
-        box = {"boxstyle": "round,pad=0.3", "fc": app_colour(app), "ec": "none"}
-        ax.annotate(
-            names[row][0],
-            (0, row),
-            (-14, 0),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            ha="center",
-            va="center_baseline",
-            size=LEAD,
-            color=SURFACE,
-            weight="bold",
-            bbox=box,
-        )
+    for row, (app, mask) in enumerate(zip(apps.categories, masks), 1):
+        _draw_outcomes(ax, row, hours[mask].to_numpy(), is_opened[mask].to_numpy())
+        if not app.endswith(" more"):
+            _draw_app_tile(ax, row, names[row][0], app_colour(app))
     ax.spines.bottom.set_visible(False)
     ax.set_xlim(0, 24)
-    ax.set_xticks(range(0, 25, 3), [f"{hour:02}:00" for hour in range(0, 25, 3)])
-    ax.tick_params(top=False, bottom=False, labeltop=True, labelbottom=False)
+    ticks = range(0, 25, 3)
+    ax.set_xticks(ticks, [f"{hour:02}:00" for hour in ticks])
+    ax.tick_params(
+        top=False,
+        bottom=False,
+        labeltop=True,
+        labelbottom=False,
+    )
     ax.tick_params(axis="y", pad=26)
     ax.grid(True, axis="y")
     return ax.figure
 
 
-def _draw_outcomes(ax: Axes, row: int, hours: np.ndarray, opened: np.ndarray) -> None:
-    """Draw opened and dismissed notifications, pushed apart so that each can be counted."""
-    places = min(0.38, 24 / len(hours)) * np.arange(len(hours))
-    hours = np.clip(isotonic_regression(hours - places).x + places, 0, 24)
-    for some, colour, face, symbol, on in (
-        (hours[opened], OPENED, OPENED, CHECK, PAPER),
-        (hours[~opened], DISMISSED, PAPER, CROSS, DISMISSED),
+def _draw_app_tile(ax, row, letter, colour):
+    ax.annotate(
+        letter,
+        (0, row),
+        (-14, 0),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        ha="center",
+        va="center_baseline",
+        size=LEAD,
+        color=SURFACE,
+        weight="bold",
+        bbox={"boxstyle": "round,pad=0.3", "fc": colour, "ec": "none"},
+    )
+
+
+def _draw_outcomes(ax, row, hours, is_opened):
+    """Draw opened and dismissed notifications, moved apart so that each is visible."""
+    offsets = min(0.38, 24 / len(hours)) * np.arange(len(hours))
+    hours = isotonic_regression(hours - offsets).x + offsets
+    hours = np.clip(hours, 0, 24)
+    for mask, colour, face, symbol, symbol_colour in (
+        (is_opened, OPENED, OPENED, CHECK, PAPER),
+        (~is_opened, DISMISSED, PAPER, CROSS, DISMISSED),
     ):
-        if not len(some):
+        if not mask.any():
             continue
-        rows = np.full(len(some), row)
-        look: Any = {"ls": "", "clip_on": False, "zorder": 5}
-        ax.plot(some, rows, marker="o", ms=10, mec=colour, mfc=face, mew=1.6, **look)
-        ax.plot(some, rows, marker=symbol, ms=5, mec=on, mfc="none", mew=1.5, **look)
+        x = hours[mask]
+        y = np.full(len(x), row)
+        style = {"ls": "", "clip_on": False, "zorder": 5}
+        ax.plot(
+            x,
+            y,
+            marker="o",
+            ms=10,
+            mec=colour,
+            mfc=face,
+            mew=1.6,
+            **style,
+        )
+        ax.plot(
+            x,
+            y,
+            marker=symbol,
+            ms=5,
+            mec=symbol_colour,
+            mfc="none",
+            mew=1.5,
+            **style,
+        )

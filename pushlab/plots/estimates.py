@@ -1,6 +1,6 @@
-"""Estimates beside the truth: values of policies from the logs of others, effects of treatments, and causal graphs.
+"""Estimates beside the truth: off-policy values, treatment effects, and causal graphs.
 
-Each picture is drawn from a table that `pushlab.metrics.offpolicy` or `pushlab.causal` makes.
+The tables come from `pushlab.metrics.offpolicy` and `pushlab.causal`.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -38,17 +38,17 @@ from pushlab.plots.style import (
 )
 
 UNIT = "estimated reward per episode"
-# An estimator of values is grey if it ignores the question, orange if it is a model alone, blue if it weighs.
-VALUE_LOOKS = {
+# Grey: ignores the target policy; orange: uses only a model; blue: uses importance weights.
+VALUE_STYLES = {
     "naive": (GREY, "-", "o"),
     "direct method": (ORANGE, "-", "o"),
     "other": (BLUE, "-", "o"),
 }
-# An estimator of effects has the same look in all pictures.
-EFFECT_LOOKS = series_styles(
+# The same in all pictures of effects.
+EFFECT_STYLES = series_styles(
     ["doubly robust", "regression", "inverse weighting", "other"]
 )
-EFFECT_LOOKS["difference in means"] = CHANCE_LOOK
+EFFECT_STYLES["difference in means"] = CHANCE_LOOK
 
 
 # ---------------------------------------------------------------- values of policies
@@ -61,30 +61,41 @@ def estimator_spread(
     title: str = "Estimates",
     lead: str = "",
 ) -> Figure:
-    """Draw each estimator's estimates from many logs.
+    """Draw the spread of each estimator's estimates over many logs.
 
-    The thin line holds the middle 95 % of the estimates, the thick one the middle half; the ring is their mean.
+    A thin line shows the middle 95 % of the estimates, a thick line the middle half, and a ring their mean.
 
     Args:
-        estimates: A row an estimate: estimator, value, low, high.
+        estimates: One row per estimate: estimator, value, low, high.
         truth: The true value.
     """
     has_rows(estimates, "estimator", "value", "low", "high")
     rows = []
-    for name, found in estimates.groupby("estimator", sort=False):
-        values = found["value"]
-        lowest, low, high, highest = values.quantile([0.025, 0.25, 0.75, 0.975])
-        error = np.sqrt(((values - truth) ** 2).mean())
-        covers = ((found["low"] <= truth) & (truth <= found["high"])).mean()
-        words = f"off by {short_number(error)}, covers {100 * covers:.0f} %"
-        rows.append((name, values.mean(), lowest, highest, low, high, words, True))
-    columns = ["name", "value", "low", "high", "from", "to", "words", "hollow"]
-    table = pd.DataFrame(rows, columns=columns)
-    figure = row_panels({"": table}, VALUE_LOOKS, title, lead)
-    for row, ends in enumerate(table[["from", "to"]].to_numpy()):
-        colour = figure.axes[0].lines[2 * row].get_color()
-        figure.axes[0].plot(ends, (row, row), color=colour, lw=7, zorder=5.5)
-    _draw_truth(figure.axes[0], table, truth, UNIT)
+    for name, group in estimates.groupby("estimator", sort=False):
+        values = group["value"]
+        low, quarter, three_quarters, high = values.quantile([0.025, 0.25, 0.75, 0.975])
+        rmse = np.sqrt(((values - truth) ** 2).mean())
+        coverage = ((group["low"] <= truth) & (truth <= group["high"])).mean()
+        text = f"off by {short_number(rmse)}, covers {100 * coverage:.0f} %"
+        rows.append(
+            {
+                "name": name,
+                "value": values.mean(),
+                "low": low,
+                "high": high,
+                "quarter": quarter,
+                "three_quarters": three_quarters,
+                "words": text,
+                "hollow": True,
+            }
+        )
+    table = pd.DataFrame(rows)
+    figure = row_panels({"": table}, VALUE_STYLES, title, lead)
+    ax = figure.axes[0]
+    for row, ends in enumerate(table[["quarter", "three_quarters"]].to_numpy()):
+        colour = ax.lines[2 * row].get_color()
+        ax.plot(ends, (row, row), color=colour, lw=7, zorder=5.5)
+    _draw_truth(ax, table, truth, UNIT)
     return figure
 
 
@@ -96,14 +107,14 @@ def estimator_intervals(
     lead: str = "",
     unit: str = UNIT,
 ) -> Figure:
-    """Draw the estimates from one log with their intervals, beside the true value.
+    """Draw the estimates from one log with their intervals and the true value.
 
     Args:
-        estimates: A row an estimator: estimator, value, low, high.
+        estimates: One row per estimator: estimator, value, low, high.
     """
     has_rows(estimates, "estimator", "value", "low", "high")
     table = estimates.rename(columns={"estimator": "name"})
-    figure = row_panels({"": table}, VALUE_LOOKS, title, lead)
+    figure = row_panels({"": table}, VALUE_STYLES, title, lead)
     _draw_truth(figure.axes[0], table, truth, unit)
     return figure
 
@@ -112,9 +123,9 @@ def _draw_truth(ax, table, truth, unit):
     """Draw the true value, and set round limits."""
     draw_upright(ax, truth, f"truth {short_number(truth)}")
     ax.set_xlabel(unit, loc="right")
-    round_limits(
-        ax.xaxis, min(truth, table["low"].min()), max(truth, table["high"].max())
-    )
+    low = min(truth, table["low"].min())
+    high = max(truth, table["high"].max())
+    round_limits(ax.xaxis, low, high)
 
 
 # ---------------------------------------------------------------- effects
@@ -127,19 +138,19 @@ def effect_estimates(
     lead: str = "",
     unit: str = "estimated average effect",
 ) -> Figure:
-    """Draw estimates with their intervals beside the true effect, a panel a data set.
+    """Draw estimates with their intervals and the true effect, one panel per data set.
 
-    Intervals that miss the truth have hollow marks. An unknown truth is left out.
+    Intervals that miss the truth have hollow marks. An unknown truth is not drawn.
 
     Args:
-        tables: Tables of `pushlab.causal.compare` by the name of the data set, or one such table.
+        tables: {name of a data set: table of `pushlab.causal.compare`}, or one such table.
     """
     tables = {"": tables} if isinstance(tables, pd.DataFrame) else dict(tables)
-    names = {"estimator": "name", "estimate": "value"}
+    new_names = {"estimator": "name", "estimate": "value"}
     for heading, table in tables.items():
         is_missed = table["covers"].isin([False])
-        tables[heading] = table.rename(columns=names).assign(hollow=is_missed)
-    figure = row_panels(tables, EFFECT_LOOKS, title, lead, True)
+        tables[heading] = table.rename(columns=new_names).assign(hollow=is_missed)
+    figure = row_panels(tables, EFFECT_STYLES, title, lead, True)
     for ax, table in zip(figure.axes, tables.values()):
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
         truth = table["truth"].iloc[0]
@@ -147,7 +158,9 @@ def effect_estimates(
             draw_upright(ax, truth, f"true effect {truth:,.3g}".replace("-", "−"))
     ax.set_xlabel(unit, loc="right")
     values = pd.concat(tables.values())[["low", "high", "truth"]]
-    round_limits(ax.xaxis, min(values.min().min(), 0), max(values.max().max(), 0))
+    low = min(values.min().min(), 0)
+    high = max(values.max().max(), 0)
+    round_limits(ax.xaxis, low, high)
     return figure
 
 
@@ -161,35 +174,43 @@ def data_needed(
     """Draw the error and the coverage of each estimator by the number of units.
 
     Args:
-        table: Of `pushlab.causal.by_size`: n, estimator, rmse, covers, covers_low, covers_high.
+        table: A table of `pushlab.causal.by_size`: n, estimator, rmse, covers, covers_low, covers_high.
         unit: Name of the units, such as "towns".
     """
     has_rows(table, "n", "estimator", "rmse", "covers")
     figure = sheet(9, 4.2, title, lead)
-    error, cover = figure.subplots(1, 2)
-    cover.axhspan(0.90, 0.99, color=BLUE, alpha=BAND / 2, lw=0)
-    cover.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
+    error_ax, coverage_ax = figure.subplots(1, 2)
+    coverage_ax.axhspan(0.90, 0.99, color=BLUE, alpha=BAND / 2, lw=0)
+    coverage_ax.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
     labels = []
     for name, line in table.groupby("estimator", sort=False):
-        colour, dash, marker = EFFECT_LOOKS.get(name) or EFFECT_LOOKS["other"]
-        look = {"color": colour, "ls": dash, "marker": marker, "ms": 5}
+        colour, dash, marker = EFFECT_STYLES.get(name) or EFFECT_STYLES["other"]
+        style = {
+            "color": colour,
+            "ls": dash,
+            "marker": marker,
+            "ms": 5,
+        }
         sizes = line["n"]
-        error.plot(sizes, line["rmse"], **look)
-        cover.plot(sizes, line["covers"], **look)
+        errors = line["rmse"]
+        error_ax.plot(sizes, errors, **style)
+        coverage_ax.plot(sizes, line["covers"], **style)
         ends = line["covers_low"], line["covers_high"]
-        cover.vlines(sizes, *ends, color=colour, alpha=0.45, lw=3)
-        labels.append((sizes.iloc[-1], line["rmse"].iloc[-1], name, colour))
+        coverage_ax.vlines(sizes, *ends, color=colour, alpha=0.45, lw=3)
+        labels.append((sizes.iloc[-1], errors.iloc[-1], name, colour))
+    error_ax.set_yscale("log")
+    error_ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    coverage_ax.set(ylim=(0, 1.02), yticks=(0, 0.25, 0.5, 0.75, 0.95))
     sizes = sorted(set(table["n"]))
-    error.set_yscale("log")
-    error.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    cover.set(ylim=(0, 1.02), yticks=(0, 0.25, 0.5, 0.75, 0.95))
-    words = "share of 95 % intervals that include the truth"
-    for ax, ylabel in ((error, "root mean squared error"), (cover, words)):
+    for ax, ylabel in (
+        (error_ax, "root mean squared error"),
+        (coverage_ax, "share of 95 % intervals that include the truth"),
+    ):
         ax.set(xscale="log", xlim=(sizes[0] / 1.12, sizes[-1] * 1.12))
         ax.set_xticks(sizes[1::2])
         name_axes(ax, ylabel, unit)
         ax.minorticks_off()
-    label_line_ends(error, labels)
+    label_line_ends(error_ax, labels)
     return figure
 
 
@@ -200,31 +221,43 @@ def overlap(
     lead: str = "",
     unit: str = "units",
 ) -> Figure:
-    """Draw how likely each unit was to be treated: the treated above the line, the others below it.
+    """Draw the units' probabilities of treatment: treated units above the line, the others below it.
 
-    If one side of a bar is empty, the log has nothing to compare these units with.
+    If one side of a bar is empty, the log has no units to compare with those on the other side.
 
     Args:
-        data: A `pushlab.causal.CausalData`. Its true propensity is drawn. If that is unknown, an estimate by logistic
-            regression is drawn.
+        data: A `pushlab.causal.CausalData`. If its true propensity is unknown, an estimate by logistic regression is
+            drawn.
         unit: Name of the units, such as "towns".
     """
     xlabel = "probability of being treated"
     if data.propensity is None:
         xlabel += ", estimated"
     ax = chart(title, lead, unit, xlabel)
-    chances = data.treatment_chances()
-    for words, arm, sign, colour in (
+    probabilities = data.treatment_chances()
+    for label, mask, sign, colour in (
         ("treated", data.treated, 1, BLUE),
         ("others", ~data.treated, -1, GREY),
     ):
-        look = {"color": colour, "ec": PAPER, "lw": 1}
+        count = mask.sum()
         ax.hist(
-            chances[arm], 20, range=(0, 1), weights=np.full(arm.sum(), sign), **look
+            probabilities[mask],
+            20,
+            range=(0, 1),
+            weights=np.full(count, sign),
+            color=colour,
+            ec=PAPER,
+            lw=1,
         )
-        look = {"color": deep(colour), "weight": "bold", "va": "center"}
-        words += f"\n{arm.sum():,}"
-        ax.text(1.02, 0.5 + sign / 4, words, transform=ax.transAxes, **look)
+        ax.text(
+            1.02,
+            0.5 + sign / 4,
+            f"{label}\n{count:,}",
+            transform=ax.transAxes,
+            color=deep(colour),
+            weight="bold",
+            va="center",
+        )
     ax.axhline(0, color=INK, lw=1)
     ax.set_xlim(0, 1)
     ax.yaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
@@ -235,45 +268,59 @@ def overlap(
 @house_style()
 def causal_graph(
     arrows: Iterable[tuple[str, str]],
-    places: Mapping[str, tuple[float, float]],
+    positions: Mapping[str, tuple[float, float]],
     treatment: str = "",
     outcome: str = "",
     hidden: Collection[str] = (),
     title: str = "Causes and effects",
     lead: str = "",
 ) -> Figure:
-    """Draw a box a variable: the treatment blue, the outcome orange, unrecorded ones dashed.
+    """Draw a causal graph, with the treatment in blue, the outcome in orange and hidden variables dashed.
 
     Args:
         arrows: Pairs (cause, effect).
-        places: Middle (x, y) of each box, from 0 to 1, to the right and downwards.
+        positions: {variable: centre (x, y) of its box}, from 0 to 1, to the right and downwards.
         hidden: Variables that are not recorded.
     """
     ax = chart(title, lead, size=(7.4, 4))
     ax.set(xlim=(-0.04, 1.04), ylim=(1.1, -0.1))
     ax.set_axis_off()
     boxes = {}
-    for name, (x, y) in places.items():
-        box = {"boxstyle": "round,pad=0.8", "fc": SOFT, "ec": LINE, "lw": 1.4}
-        words = INK
+    for name, (x, y) in positions.items():
+        box = {
+            "boxstyle": "round,pad=0.8",
+            "fc": SOFT,
+            "ec": LINE,
+            "lw": 1.4,
+        }
+        text_colour = INK
         if name in hidden:
             box |= {"fc": PAPER, "ec": TEXT, "ls": (0, (3, 2))}
         if name in (treatment, outcome):
             colour = BLUE if name == treatment else ORANGE
             box |= {"ec": colour, "lw": 2.4}
-            words = deep(colour)
-        look = {"ha": "center", "va": "center", "weight": "bold", "color": words}
-        boxes[name] = ax.text(x, y, name, bbox=box, **look)
+            text_colour = deep(colour)
+        text = ax.text(
+            x,
+            y,
+            name,
+            bbox=box,
+            ha="center",
+            va="center",
+            weight="bold",
+            color=text_colour,
+        )
+        boxes[name] = text.get_bbox_patch()
     for cause, effect in arrows:
         arrow = {
             "arrowstyle": "-|>",
-            "patchA": boxes[cause].get_bbox_patch(),
-            "patchB": boxes[effect].get_bbox_patch(),
+            "patchA": boxes[cause],
+            "patchB": boxes[effect],
             "shrinkA": 3,
             "shrinkB": 3,
             "color": TEXT,
             "lw": 1.8,
             "mutation_scale": 15,
         }
-        ax.annotate("", places[effect], places[cause], arrowprops=arrow)
+        ax.annotate("", positions[effect], positions[cause], arrowprops=arrow)
     return ax.figure

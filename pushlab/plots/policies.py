@@ -1,4 +1,4 @@
-"""What a policy does and what an agent has learned: actions by place and time, expected and true probabilities."""
+"""Pictures of a policy's actions by place and time, and of an agent's expected beside the true probabilities."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +11,9 @@ from matplotlib.patches import Patch, Rectangle
 from pushlab.ground.arguments import has_columns, has_rows
 from pushlab.plots.engagements import (
     FEW,
-    draw_cells,
-    folded,
-    name_cells,
+    draw_heatmap,
+    label_cells,
+    merge_rare_values,
     ordered_values,
 )
 from pushlab.plots.style import (
@@ -32,7 +32,7 @@ from pushlab.plots.style import (
     spoken,
 )
 
-# Actions on notifications have the colour of what they lead to; others take those of series.
+# Actions on notifications have the colours of their outcomes; other actions have those of series.
 ACTION_FILLS = {"show": SHOWN, "cache": WAITING, "dismiss": GREY}
 
 
@@ -43,113 +43,146 @@ def policy_map(
     title: str = "Actions by place and time",
     lead: str = "pale: fewer than 10 decisions, with their number",
 ) -> Figure:
-    """Draw a policy by place and time: in each cell the shares of its actions, and the commonest in words.
+    """Draw a policy by place and time: in each cell the shares of the actions and the name of the most common one.
 
-    A cell of fewer than 10 decisions is pale and has their number.
+    A cell with fewer than 10 decisions is pale and shows their number.
 
     Args:
-        log: A row a decision, with the columns place, time and action.
-        actions: Names of the actions that count, {value in the log: name}. By default all count.
+        log: One row per decision, with the columns place, time and action.
+        actions: {value in the log: name} of the actions to draw. The default is all actions.
     """
     has_rows(log, "place", "time", "action")
     actions = actions or {value: value for value in log["action"].unique()}
     log = log[log["action"].isin(list(actions))]
     names = list(actions.values())
-    fills = {name: look[0] for name, look in series_styles(names).items()}
+    fills = {name: style[0] for name, style in series_styles(names).items()}
     fills |= ACTION_FILLS
-    cells = [folded(log["place"]), folded(log["time"])]
+    cells = [merge_rare_values(log["place"]), merge_rare_values(log["time"])]
     counts = pd.crosstab(*cells, rownames=["place"], colnames=["time"])
-    shares = pd.crosstab(cells, log["action"].map(actions).to_numpy(), normalize=0)
+    action_names = log["action"].map(actions).to_numpy()
+    shares = pd.crosstab(cells, action_names, normalize=0)
     ax = chart(title, lead, size=(9, 1.7 + 0.46 * len(counts)))
-    name_cells(ax, counts)
-    ax.hlines(range(len(counts)), 0, counts.shape[1], color=LINE, lw=0.8, zorder=0)
-    for (place, time), cell in shares.reindex(columns=names).iterrows():
+    label_cells(ax, counts)
+    ax.hlines(
+        range(len(counts)),
+        0,
+        counts.shape[1],
+        color=LINE,
+        lw=0.8,
+        zorder=0,
+    )
+    for (place, time), cell_shares in shares.reindex(columns=names).iterrows():
         x = counts.columns.get_loc(time) + 0.05
         y = counts.index.get_loc(place)
-        count = counts.loc[place, time]
-        is_few = count < FEW
-        said = f"of {count}" if is_few else f"{cell.max():.2f}"
-        look = {"size": SMALL, "color": TEXT if is_few else INK, "weight": "bold"}
-        ax.text(x, y + 0.45, cell.idxmax(), **look)
-        ax.text(x + 0.9, y + 0.45, said, ha="right", **look)
-        for name, share in cell[cell > 0].items():
-            opacity = 0.3 if is_few else 1
-            ax.barh(y + 0.65, 0.9 * share, 0.22, x, color=fills[name], alpha=opacity)
-            x += 0.9 * share
-    key = [Patch(color=fills[name], label=name) for name in names]
-    ax.legend(handles=key, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(key))
+        _draw_cell(ax, x, y, counts.loc[place, time], cell_shares, fills)
+    patches = [Patch(color=fills[name], label=name) for name in names]
+    ax.legend(
+        handles=patches,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=len(patches),
+    )
     return ax.figure
 
 
-CONTEXTS = 60  # of each column that a cell is the mean of, evenly over the period
+def _draw_cell(ax, x, y, count, shares, fills):
+    """Draw the name of the most common action, its share, and a bar of the shares of all actions."""
+    is_few = count < FEW
+    number = f"of {count}" if is_few else f"{shares.max():.2f}"
+    style = {"size": SMALL, "color": TEXT if is_few else INK, "weight": "bold"}
+    ax.text(x, y + 0.45, shares.idxmax(), **style)
+    ax.text(x + 0.9, y + 0.45, number, ha="right", **style)
+    opacity = 0.3 if is_few else 1
+    for name, share in shares[shares > 0].items():
+        ax.barh(y + 0.65, 0.9 * share, 0.22, x, color=fills[name], alpha=opacity)
+        x += 0.9 * share
+
+
+MAX_CONTEXTS = 60  # averaged for each column, spread evenly over the period
 
 
 def learned_heatmap_table(
     agent: Any, env: Any, row: str = "subject", column: str = "time", most: int = 10
 ) -> pd.DataFrame:
-    """Compute the probability of opening that an agent expects and the judge's own, by a value of each side.
+    """Compute an agent's expected and the true probability of opening, by a notification and a context feature.
 
     Args:
-        agent: One that has learned, with `candidates` and `probability(contexts, notifications)`, such as a bandit.
-        env: The environment it learned in.
+        agent: A trained agent with `candidates` and `probability(contexts, notifications)`, such as a bandit.
+        env: The environment in which the agent was trained.
         row: A feature of the notification.
         column: A feature of the context.
-        most: Rows at most: the best of each column, to the agent or in truth, and those that truly vary most.
+        most: Maximum number of rows. The rows with the highest expected or true probability in a column come first,
+            then the rows whose true probability varies most.
 
     Returns:
-        A table: row, column, expected, true. Each is a mean over the candidates with the row's value, and over up to 60
-        of the period's contexts with the column's.
+        A table with the columns row, column, expected, true. Each value is a mean over the candidates with the row's
+        value and over at most 60 contexts of the period with the column's value.
     """
     world = env.unwrapped.world
-    notification, context = world.schema.notification, world.schema.context
-    words = notification.decode(agent.candidates)[row].to_numpy()
-    values = context.decode(world.period.context_codes)[column]
-    cells = []
-    for value in ordered_values(values):
-        chosen = np.flatnonzero(values == value)
-        chosen = chosen[
-            np.unique(np.linspace(0, len(chosen) - 1, CONTEXTS).astype(int))
-        ]
-        contexts = world.period.context_codes[chosen]
+    schema = world.schema
+    all_contexts = world.period.context_codes
+    row_values = schema.notification.decode(agent.candidates)[row].to_numpy()
+    column_values = schema.context.decode(all_contexts)[column]
+    tables = []
+    for value in ordered_values(column_values):
+        indices = np.flatnonzero(column_values == value)
+        sample = np.linspace(0, len(indices) - 1, MAX_CONTEXTS).astype(int)
+        contexts = all_contexts[indices[np.unique(sample)]]
         pairs = (
-            np.repeat(contexts, len(words), axis=0),
-            np.tile(agent.candidates, (len(chosen), 1)),
+            np.repeat(contexts, len(row_values), axis=0),
+            np.tile(agent.candidates, (len(contexts), 1)),
         )
-        cell = pd.DataFrame({row: words, column: value})
+        table = pd.DataFrame({row: row_values, column: value})
         for key, source in (("expected", agent), ("true", world.judge)):
-            chances = source.probability(*pairs)
-            cell[key] = chances.reshape(len(chosen), -1).mean(axis=0)
-        cells.append(cell.groupby([row, column], sort=False, as_index=False).mean())
-    table = pd.concat(cells, ignore_index=True)
-    best = set()
-    for key in ("expected", "true"):
-        best |= set(table.loc[table.groupby(column)[key].idxmax(), row])
-    spread = table.groupby(row, sort=False)["true"].agg(np.ptp)
-    rows = sorted(spread.index, key=lambda value: (value not in best, -spread[value]))
-    table = table[table[row].isin(rows[:most])]
+            probabilities = source.probability(*pairs)
+            table[key] = probabilities.reshape(len(contexts), -1).mean(axis=0)
+        groups = table.groupby([row, column], sort=False, as_index=False)
+        tables.append(groups.mean())
+    table = pd.concat(tables, ignore_index=True)
+    rows = _row_order(table, row, column)[:most]
+    table = table[table[row].isin(rows)]
     return table.sort_values(
         row, key=lambda names: names.map(rows.index), kind="stable"
     )
 
 
+def _row_order(table, row, column):
+    """Return the row values: first the best of each column, then by falling spread of the true probability."""
+    best = set()
+    for key in ("expected", "true"):
+        best_places = table.groupby(column)[key].idxmax()
+        best |= set(table.loc[best_places, row])
+    spread = table.groupby(row, sort=False)["true"].agg(np.ptp)
+    return sorted(spread.index, key=lambda value: (value not in best, -spread[value]))
+
+
 @house_style()
 def learned_heatmap(table: pd.DataFrame, title: str = "", lead: str = "") -> Figure:
-    """Draw the probability of opening that an agent expects beside the true one; the best of each column is framed.
+    """Draw an agent's expected probability of opening beside the true one, with a frame around the best of each column.
 
     Args:
-        table: Of `learned_heatmap_table`.
+        table: A table from `learned_heatmap_table`.
     """
     has_columns(table, "expected", "true")
     row, column = table.columns[:2]
     title = title or f"Probability of opening by {spoken(row)} and {spoken(column)}"
     figure = sheet(9, 1.7 + 0.28 * table[row].nunique(), title, lead)
     panels = figure.subplots(1, 2, sharey=True)
-    names = {"expected": "what the agent expects", "true": "what is true"}
-    for ax, (key, words) in zip(panels, names.items()):
-        name_axes(ax, words)
+    labels = {"expected": "what the agent expects", "true": "what is true"}
+    for ax, (key, label) in zip(panels, labels.items()):
+        name_axes(ax, label)
         shares = table.pivot_table(key, row, column, sort=False)
-        draw_cells(ax, shares, shares)
+        draw_heatmap(ax, shares, shares)
         for place, best in enumerate(shares.to_numpy().argmax(axis=0)):
-            look = {"fc": "none", "ec": INK, "lw": 1.5, "clip_on": False, "zorder": 5}
-            ax.add_patch(Rectangle((place + 0.02, best + 0.03), 0.96, 0.94, **look))
+            frame = Rectangle(
+                (place + 0.02, best + 0.03),
+                0.96,
+                0.94,
+                fc="none",
+                ec=INK,
+                lw=1.5,
+                clip_on=False,
+                zorder=5,
+            )
+            ax.add_patch(frame)
     return figure

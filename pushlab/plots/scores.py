@@ -1,8 +1,8 @@
-"""Scores of runs: statistics, profiles and power, one agent beside others by task and by ability, and scorecards.
+"""Pictures of scores: statistics, profiles, power, scores by task and by ability, and scorecards.
 
-Statistics, profiles and power are drawn from tables of `pushlab.metrics.estimate`. The pictures of a benchmark take
-scores as `pushlab bench` writes them, a row a run: agent, task, seed, score, and normalised, which is 0 for random play
-and 1 for the best known score. The optional column `failed` marks runs that failed.
+Statistics, profiles and power come from tables of `pushlab.metrics.estimate`. The pictures of a benchmark take scores
+as `pushlab bench` writes them, one row per run: agent, task, seed, score, and normalised, which is 0 for random play
+and 1 for the best known score. The optional column `failed` marks failed runs.
 """
 
 from collections.abc import Sequence
@@ -53,8 +53,9 @@ from pushlab.plots.style import (
     write_beside,
 )
 
-ENDS = (-0.5, 1.25)  # normalised scores beyond are drawn there
-CENTRE, RIM = -0.25, 1.1  # scores in the middle of the radar and at its rim
+SCORE_LIMITS = (-0.5, 1.25)  # normalised scores are clipped to these
+RADAR_CENTRE = -0.25
+RADAR_RIM = 1.1
 
 
 # ---------------------------------------------------------------- tables
@@ -64,11 +65,11 @@ def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
     """Compute the mean and the 95 % t-interval over the runs of each agent and task.
 
     Args:
-        scores: A row a run: agent, task, seed, score, normalised.
+        scores: One row per run: agent, task, seed, score, normalised.
         value: "normalised", or "score" in the task's own unit.
 
     Returns:
-        A table: agent, task, mean, low, high (NaN for one run), runs, failed (number of failed runs).
+        A table with the columns agent, task, mean, low, high (NaN for one run), runs, failed (number of failed runs).
 
     >>> scores = pd.DataFrame({"agent": "a", "task": "t", "seed": [0, 1], "score": [2.0, 4.0], "normalised": [0, 1]})
     >>> task_means(scores)[["mean", "runs", "failed"]].values.tolist()
@@ -83,25 +84,26 @@ def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
         failed=("failed", "sum"),
     )
     half = half_width(table.pop("spread"), table["runs"])
-    low, high = table["mean"] - half, table["mean"] + half
-    return table.assign(low=low, high=high).reset_index()
+    table["low"] = table["mean"] - half
+    table["high"] = table["mean"] + half
+    return table.reset_index()
 
 
 def ability_table(
     scores: pd.DataFrame, tasks: pd.DataFrame, agent: str
 ) -> pd.DataFrame:
-    """Compute the interquartile mean of each agent's normalised scores by ability, over the tasks that `agent` did.
+    """Compute the interquartile mean of each agent's normalised scores by ability, over the tasks that `agent` ran.
 
-    Another agent that did not do all of these tasks has no value at that ability. If `agent` did no task of an ability,
-    no agent has a value there.
+    Other agents have a value only for abilities in which they ran all these tasks. If `agent` ran no task of an
+    ability, all values of this ability are NaN.
 
     Args:
-        scores: A row a run: agent, task, seed, normalised; an agent has the same seeds in all its tasks.
-        tasks: A row a task: name, and abilities, a list.
+        scores: One row per run: agent, task, seed, normalised. An agent has the same seeds in all its tasks.
+        tasks: One row per task: name, and abilities, a list.
 
     Returns:
-        A table: ability, agent, value, low, high (of the stratified bootstrap; NaN for one run), tasks (done), of
-        (number of tasks of the ability).
+        A table with the columns ability, agent, value, low, high (stratified bootstrap; NaN for one run), tasks (number
+        of tasks that the agent ran), of (number of all tasks of the ability).
 
     >>> scores = pd.DataFrame({"agent": "a", "task": list("ttuu"), "seed": [0, 1] * 2, "normalised": [0, 1, 1, 3]})
     >>> tasks = pd.DataFrame({"name": ["t", "u", "v"], "abilities": [["memory"], ["delay", "memory"], ["planning"]]})
@@ -110,21 +112,21 @@ def ability_table(
     """
     has_columns(tasks, "name", "abilities")
     grids = {}
-    for _, own in scores.groupby("agent", sort=False):
-        grids |= score_matrices(own, "normalised")
+    for _, agent_scores in scores.groupby("agent", sort=False):
+        grids |= score_matrices(agent_scores, "normalised")
     one_of("agent", agent, grids)
-    needs = tasks.explode("abilities").groupby("abilities", sort=False)["name"]
+    by_ability = tasks.explode("abilities").groupby("abilities", sort=False)
     rows = []
-    for ability, needed in needs:
-        done = [task for task in needed if task in grids[agent]]
-        for name, grid in grids.items():
-            count = len(done) if set(done) <= set(grid) else 0
-            found = (np.nan, np.nan, np.nan)
+    for ability, names in by_ability["name"]:
+        agent_tasks = [name for name in names if name in grids[agent]]
+        for other, grid in grids.items():
+            count = len(agent_tasks) if set(agent_tasks) <= set(grid) else 0
+            interval = (np.nan, np.nan, np.nan)
             if count and len(grid) > 1:
-                found = stratified_interval(grid[done], interquartile_mean)
+                interval = stratified_interval(grid[agent_tasks], interquartile_mean)
             elif count:
-                found = (interquartile_mean(grid[done]), np.nan, np.nan)
-            rows.append((ability, name, *found, count, len(needed)))
+                interval = (interquartile_mean(grid[agent_tasks]), np.nan, np.nan)
+            rows.append((ability, other, *interval, count, len(names)))
     columns = ["ability", "agent", "value", "low", "high", "tasks", "of"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -142,53 +144,77 @@ def task_scores(
 ) -> Figure:
     """Draw an agent's runs, means and intervals in all tasks, from random play to the best known score.
 
-    A dot is a run, a cross a failed run, a grey tick another agent's mean. Scores beyond the axis are drawn at its end.
+    A dot is a run, a cross a failed run, a grey tick the mean of another agent. Scores outside the axis are clipped.
 
     Args:
-        scores: A row a run: agent, task, seed, normalised.
-        tasks: A row a task: name.
+        scores: One row per run: agent, task, seed, normalised.
+        tasks: One row per task: name.
     """
-    places = pd.Series(range(len(tasks)), tasks["name"])
-    runs = scores[scores["agent"] == agent]
+    rows = pd.Series(range(len(tasks)), tasks["name"])
     means = task_means(scores)
     is_own = means["agent"] == agent
     own = means[is_own].set_index("task").reindex(tasks["name"])
+    others = means[~is_own]
     title = title or f"{agent}: scores by task"
     size = (6.4, 1.7 + 0.3 * len(tasks))
     ax = chart(title, lead, xlabel="normalised score", size=size)
-    others = means[~is_own]
-    at = others["mean"].clip(*ENDS)
-    ax.plot(at, others["task"].map(places), "|", ms=13, mew=1.4, color=MUTED)
-    at = runs["normalised"].clip(*ENDS)
-    order = runs.groupby("task")["seed"].rank(pct=True)
-    heights = runs["task"].map(places) + 0.7 * (order - 0.5)  # beside each other
-    ax.plot(at, heights, "o", ms=4.5, color=BLUE, alpha=0.4, mew=0)
-    if "failed" in runs:
-        ax.plot(at[runs["failed"]], heights[runs["failed"]], "x", color=INK, zorder=7)
+    x = others["mean"].clip(*SCORE_LIMITS)
+    ax.plot(
+        x,
+        others["task"].map(rows),
+        "|",
+        ms=13,
+        mew=1.4,
+        color=MUTED,
+    )
+    _draw_runs(ax, scores[scores["agent"] == agent], rows)
     name_rows(ax, list(own.index))
     for row, line in enumerate(own.itertuples()):
-        said = short_number(line.mean) if line.runs > 0 else "not done"
-        said += f", {line.failed:.0f} failed" if line.failed > 0 else ""
-        write_beside(ax, row, said, INK)
-        value, *ends = np.clip((line.mean, line.low, line.high), *ENDS)
+        text = short_number(line.mean) if line.runs > 0 else "not done"
+        if line.failed > 0:
+            text += f", {line.failed:.0f} failed"
+        write_beside(ax, row, text, INK)
+        interval = (line.mean, line.low, line.high)
+        value, *ends = np.clip(interval, *SCORE_LIMITS)
         draw_mean(ax, (BLUE, "-", "o"), value, row, ends)
     draw_upright(ax, 0, "random", ":")
     draw_upright(ax, 1, "best known")
-    ax.set(xlim=np.add(ENDS, (-0.05, 0.05)), xticks=(-0.5, 0, 0.5, 1))
+    xlim = np.add(SCORE_LIMITS, (-0.05, 0.05))
+    ax.set(xlim=xlim, xticks=(-0.5, 0, 0.5, 1))
     return ax.figure
+
+
+def _draw_runs(ax, runs, rows):
+    """Draw the runs of each task side by side, with a cross on failed runs."""
+    x = runs["normalised"].clip(*SCORE_LIMITS)
+    order = runs.groupby("task")["seed"].rank(pct=True)
+    y = runs["task"].map(rows) + 0.7 * (order - 0.5)
+    ax.plot(
+        x,
+        y,
+        "o",
+        ms=4.5,
+        color=BLUE,
+        alpha=0.4,
+        mew=0,
+    )
+    if "failed" in runs:
+        is_failed = runs["failed"]
+        ax.plot(x[is_failed], y[is_failed], "x", color=INK, zorder=7)
 
 
 @house_style()
 def ability_radar(
     table: pd.DataFrame, agent: str, title: str = "", lead: str = ""
 ) -> Figure:
-    """Draw an agent's normalised score by ability: a spoke each, from random play (dotted) to the best known (dashed).
+    """Draw an agent's normalised score by ability, one spoke each.
 
-    Read each spoke by itself: the area within the line depends on the order of the spokes and means nothing. Other
-    agents are thin and grey. An ability without a task that the agent did is a gap. Scores are drawn from -0.25 to 1.1.
+    The dotted ring is random play, the dashed ring the best known score. Other agents are thin and grey. An ability in
+    which the agent ran no task is a gap. Scores are clipped to -0.25 and 1.1. Read each spoke by itself: the area
+    within the line depends on the order of the spokes and means nothing.
 
     Args:
-        table: Of `ability_table`, for the same agent.
+        table: A table from `ability_table` for the same agent.
     """
     one_of("agent", agent, tuple(table["agent"]))
     figure = sheet(7.2, 5.7, title or f"{agent}: scores by ability", lead)
@@ -198,60 +224,93 @@ def ability_radar(
     own = table[table["agent"] == agent]
     angles = np.linspace(0, 2 * np.pi, len(own) + 1)
     for name, line in table[table["agent"] != CHANCE].groupby("agent", sort=False):
-        look = {"color": MUTED, "lw": 0.8, "ms": 3.5, "zorder": 4}
+        style = {
+            "color": MUTED,
+            "lw": 0.8,
+            "ms": 3.5,
+            "zorder": 4,
+        }
         if name == agent:
-            look = {"color": BLUE, "lw": 2, "ms": 8, "zorder": 7}
-        values = line["value"].clip(CENTRE, RIM).tolist()
-        ax.plot(angles, [*values, values[0]], "-o", **look)
-    ax.set_ylim(CENTRE, RIM)
+            style = {
+                "color": BLUE,
+                "lw": 2,
+                "ms": 8,
+                "zorder": 7,
+            }
+        values = line["value"].clip(RADAR_CENTRE, RADAR_RIM).tolist()
+        ax.plot(angles, [*values, values[0]], "-o", **style)
+    ax.set_ylim(RADAR_CENTRE, RADAR_RIM)
     ax.set_yticks((0, 0.5, 1), ("0", "0.5", "1"), size=SMALL)
     ax.set_xticks(angles[:-1], [""] * len(own))
     ax.set_rlabel_position(180 / len(own))
     rings = ((INK, ":"), (LINE, "-"), (INK, BOUND_DASH))
     for ring, (colour, dash) in zip(ax.yaxis.get_gridlines(), rings):
-        ring.set(color=colour, lw=1.2, ls=dash)
+        ring.set(
+            color=colour,
+            lw=1.2,
+            ls=dash,
+        )
     ax.grid(True, axis="x")
     ax.spines.polar.set_visible(False)
-    numbers = own[["value", "low", "high"]].to_numpy()
-    for angle, row, words in zip(angles, own.itertuples(), interval_words(numbers)):
-        ends = np.clip((row.low, row.high), CENTRE, RIM)
-        ax.plot((angle, angle), ends, color=BLUE, lw=4.5, alpha=0.45)
-        words = f"{words if row.tasks else ''}\n{row.tasks} of {row.of} tasks"
-        side = np.sin(angle)
-        align = ("center", "left", "right")[int(np.sign(side.round(3)))]
-        look = {"ha": align, "textcoords": "offset points"}
-        place = (angle, RIM)
-        offset = (14 * side, 4 + 30 * np.cos(angle))
-        ax.annotate(row.ability, place, offset, weight="bold", va="bottom", **look)
-        ax.annotate(words, place, offset, va="top", color=TEXT, size=SMALL, **look)
+    intervals = interval_words(own[["value", "low", "high"]].to_numpy())
+    for angle, row, interval in zip(angles, own.itertuples(), intervals):
+        ends = np.clip((row.low, row.high), RADAR_CENTRE, RADAR_RIM)
+        ax.plot(
+            (angle, angle),
+            ends,
+            color=BLUE,
+            lw=4.5,
+            alpha=0.45,
+        )
+        interval = interval if row.tasks else ""
+        text = f"{interval}\n{row.tasks} of {row.of} tasks"
+        _label_spoke(ax, angle, row.ability, text)
     return figure
 
 
+def _label_spoke(ax, angle, name, text):
+    """Write a name in bold and a text below it, outside the rim."""
+    side = np.sin(angle)
+    position = (angle, RADAR_RIM)
+    offset = (14 * side, 4 + 30 * np.cos(angle))
+    align = ("center", "left", "right")[int(np.sign(side.round(3)))]
+    style = {"ha": align, "textcoords": "offset points"}
+    ax.annotate(name, position, offset, weight="bold", va="bottom", **style)
+    ax.annotate(
+        text,
+        position,
+        offset,
+        va="top",
+        color=TEXT,
+        size=SMALL,
+        **style,
+    )
+
+
 def score_words(value: float, low: float = 0.0, high: float = 1.0) -> str:
-    """Return a score as text, with decimals down to a hundredth of the way from `low` to `high`, or less.
+    """Return a score as text; the last decimal is at most a hundredth of the range from `low` to `high`.
 
     >>> score_words(0.12345), score_words(1.0), score_words(-0.53412, -0.557, -0.492), score_words(1234.5, -300, 2000)
     ('0.12', '1', '−0.5341', '1,234')
     """
     digits = max(0, 2 - int(np.floor(np.log10(high - low))))
-    rounded = round(float(value), digits) + 0.0  # no minus before a zero
+    rounded = round(float(value), digits) + 0.0  # -0.0 becomes 0.0
     if rounded == 0 or value == np.round(value):
         digits = 0
     return f"{rounded:,.{digits}f}".replace("-", "−")
 
 
-POWER = 0.8  # enough
-EVEN = "improvement"  # a statistic with this word is 1/2 if neither agent is better
+SUFFICIENT_POWER = 0.8
 
 
 @house_style()
 def score_intervals(
     table: pd.DataFrame, title: str = "Statistics of each agent", lead: str = ""
 ) -> Figure:
-    """Draw a statistic of each agent with its interval, a panel a statistic. Marks of chance are hollow.
+    """Draw each statistic in a panel, with an interval for each agent. The marks of the random agent are hollow.
 
     Args:
-        table: Of `estimate.score_table`: statistic, agent, value, low, high.
+        table: A table from `estimate.score_table`: statistic, agent, value, low, high.
     """
     has_rows(table, "statistic", "agent", "value", "low", "high")
     table = table.rename(columns={"agent": "name"})
@@ -260,7 +319,7 @@ def score_intervals(
     figure = row_panels(blocks, series_styles(table["name"]), title, lead)
     for ax, (statistic, block) in zip(figure.axes, blocks.items()):
         limits = [block["low"].min(), block["high"].max()]
-        if EVEN in statistic:
+        if "improvement" in statistic:  # 1/2 if neither agent is better
             limits.append(0.5)
             draw_upright(ax, 0.5, "neither is better")
         round_limits(ax.xaxis, min(limits), max(limits), 5)
@@ -276,11 +335,11 @@ def performance_profiles(
 ) -> Figure:
     """Draw the share of runs that score more than a threshold, by the threshold, with bands of their intervals.
 
-    An agent whose line is above another is better there. If lines cross, one agent does well more often and the other
-    very well. A band without width is no certainty: all runs are on one side of the threshold, task by task.
+    A higher line is better. If two lines cross, one agent does well more often, the other does very well more often.
+    A band without width is not certain: in each task, all runs are on the same side of the threshold.
 
     Args:
-        table: Of `estimate.profile_table`: agent, threshold, share, low, high.
+        table: A table from `estimate.profile_table`: agent, threshold, share, low, high.
     """
     has_rows(table, "agent", "threshold", "share", "low", "high")
     ax = chart(title, lead, "share of runs above it", unit, (7.4, 4.4))
@@ -290,8 +349,14 @@ def performance_profiles(
         banded_line(ax, line["threshold"], means, styles[name], label=name)
     colours = [deep(colour) for colour, _, _ in styles.values()]
     font = {"size": TICK, "weight": "bold"}
-    ax.legend(bbox_to_anchor=(1, 1), loc="upper left", labelcolor=colours, prop=font)
-    ax.set(xlim=(table["threshold"].min(), table["threshold"].max()), ylim=(0, 1.005))
+    ax.legend(
+        bbox_to_anchor=(1, 1),
+        loc="upper left",
+        labelcolor=colours,
+        prop=font,
+    )
+    thresholds = table["threshold"]
+    ax.set(xlim=(thresholds.min(), thresholds.max()), ylim=(0, 1.005))
     return ax.figure
 
 
@@ -299,33 +364,49 @@ def performance_profiles(
 def power_curve(
     table: pd.DataFrame, title: str = "Power by the number of runs", lead: str = ""
 ) -> Figure:
-    """Draw the chance to find a difference by the number of runs, with a mark where it reaches 0.8.
+    """Draw the power to detect a difference by the number of runs, with a mark at the first power of at least 0.8.
 
     Args:
-        table: Of `estimate.power_table`: difference, runs, power.
+        table: A table from `estimate.power_table`: difference, runs, power.
     """
     has_rows(table, "difference", "runs", "power")
     ax = chart(title, lead, "power", "runs", (6.4, 4))
-    ax.axhline(POWER, color=INK, lw=1.6, ls=BOUND_DASH)
+    ax.axhline(
+        SUFFICIENT_POWER,
+        color=INK,
+        lw=1.6,
+        ls=BOUND_DASH,
+    )
     styles = series_styles(table["difference"])
     labels = []
     for difference, line in table.groupby("difference", sort=False):
         colour, dash, marker = styles[difference]
-        ax.plot(line["runs"], line["power"], color=colour, ls=dash)
-        enough = line[line["power"] >= POWER].head(1)
-        look = {"color": colour, "ms": 8, "mec": PAPER, "zorder": 6}
-        ax.plot(enough["runs"], enough["power"], marker, **look)
-        words = f"{short_number(difference)}: over {line['runs'].max()} runs"
+        runs = line["runs"]
+        power = line["power"]
+        ax.plot(runs, power, color=colour, ls=dash)
+        enough = line[power >= SUFFICIENT_POWER].head(1)
+        ax.plot(
+            enough["runs"],
+            enough["power"],
+            marker,
+            color=colour,
+            ms=8,
+            mec=PAPER,
+            zorder=6,
+        )
+        needed = f"over {runs.max()}"
         if len(enough):
-            words = f"{short_number(difference)}: {enough['runs'].iloc[0]} runs"
-        labels.append((line["runs"].iloc[-1], line["power"].iloc[-1], words, colour))
-    ax.set(xlim=(table["runs"].min(), table["runs"].max()), ylim=(0, 1.01))
-    ax.set_yticks(sorted({0, 0.25, 0.5, POWER, 1}))
+            needed = enough["runs"].iloc[0]
+        label = f"{short_number(difference)}: {needed} runs"
+        labels.append((runs.iloc[-1], power.iloc[-1], label, colour))
+    runs = table["runs"]
+    ax.set(xlim=(runs.min(), runs.max()), ylim=(0, 1.01))
+    ax.set_yticks(sorted({0, 0.25, 0.5, SUFFICIENT_POWER, 1}))
     label_line_ends(ax, labels)
     return ax.figure
 
 
-BARS = {  # metric: its name, and the meaning of a full bar or of the number
+BARS = {  # metric: (name, meaning of a full bar or of the number)
     "performance_share": ("performance", "share of the best possible"),
     "coverage": ("coverage", "history's values, among the opened"),
     "evenness": ("evenness", "normalised entropy of the opened"),
@@ -336,16 +417,17 @@ BARS = {  # metric: its name, and the meaning of a full bar or of the number
     "plausibility": ("plausibility", "combinations that are known"),
     "enticement": ("enticement", "0 all low, 1 all high"),
 }
-JUDGES = {"truth": "true user", "adaboost": "AdaBoost", "bayes": "naive Bayes"}
+JUDGE_NAMES = {"truth": "true user", "adaboost": "AdaBoost", "bayes": "naive Bayes"}
 
 
 @house_style()
 def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
-    """Draw the first scorecard as bars, chance as ticks on them, and what each judge thinks of all.
+    """Draw the metrics of the first scorecard as bars, and the share opened of all agents by each judge.
+
+    Ticks on the bars show the random agent.
 
     Args:
-        cards: Scorecards of one challenge (`pushlab.challenges.scorecard.Scorecard`), of which the first five are
-            drawn. The agent called "random" is chance.
+        cards: Scorecards of one challenge (`pushlab.challenges.scorecard.Scorecard`). The first five are drawn.
 
     Returns:
         A figure of 9 x 4.2 inches.
@@ -353,61 +435,108 @@ def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
     cards = list(cards)[:5]
     demand(cards, "there is no scorecard to draw")
     first = cards[0]
-    count = first.count // len(first.seeds)
-    said = f"challenge {first.challenge} · user {short(first.user, 20)}"
-    said += f" · {first.period} period of {count:,} notifications"
+    if not lead:
+        count = first.count // len(first.seeds)
+        lead = f"challenge {first.challenge} · user {short(first.user, 20)}"
+        lead += f" · {first.period} period of {count:,} notifications"
     title = title or f"Scorecard of {short(first.agent, 40)}"
-    figure = sheet(9, 4.2, title, lead or said)
+    figure = sheet(9, 4.2, title, lead)
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
     _draw_bars(left, cards)
     _draw_judges(right, cards)
     return figure
 
 
-def _is_chance(card):
+def _is_random(card):
     return card.agent.lower() == CHANCE
 
 
 def _draw_bars(ax, cards):
-    """Draw a bar for each metric of the first card, with ticks for chance."""
+    """Draw a bar for each metric of the first card, with ticks for the random agent."""
     metrics = cards[0].metrics
-    bars = [metric for metric in BARS if metrics.get(metric) is not None]
-    rows = np.arange(len(bars))
-    values = np.array([metrics[metric] for metric in bars])
-    name_rows(ax, [BARS[metric][0] for metric in bars])
+    names = [name for name in BARS if metrics.get(name) is not None]
+    rows = np.arange(len(names))
+    values = np.array([metrics[name] for name in names])
+    name_rows(ax, [BARS[name][0] for name in names])
     ax.barh(rows, 1, height=0.28, color=TRACK)
     ax.barh(rows, values.clip(0, 1), height=0.28, color=BLUE)
-    for row, metric in enumerate(bars):
-        ax.text(0, row + 0.37, BARS[metric][1], size=SMALL, color=TEXT, va="center")
+    for row, name in enumerate(names):
+        _, meaning = BARS[name]
+        ax.text(
+            0,
+            row + 0.37,
+            meaning,
+            size=SMALL,
+            color=TEXT,
+            va="center",
+        )
         number = f"{values[row]:.2f}".replace("-", "−")
-        ax.text(1.04, row, number, size=13, weight="bold", va="center")
-    for card in filter(_is_chance, cards[1:]):
-        chance = [card.metrics.get(metric, np.nan) for metric in bars]
-        ends = np.clip(np.array(chance, float), 0, 1)
-        look = {"color": INK, "lw": 1.8, "path_effects": HALO, "clip_on": False}
-        ax.vlines(ends, rows - 0.2, rows + 0.2, **look)
-        ax.text(ends[0], -0.25, CHANCE, size=SMALL, color=TEXT, ha="center")
-    ax.set(xlim=(0, 1), xticks=[], ylim=(max(len(bars), 5) - 0.5, -0.5))
+        ax.text(
+            1.04,
+            row,
+            number,
+            size=13,
+            weight="bold",
+            va="center",
+        )
+    for card in filter(_is_random, cards[1:]):
+        random_values = [card.metrics.get(name, np.nan) for name in names]
+        x = np.clip(np.array(random_values, float), 0, 1)
+        ax.vlines(
+            x,
+            rows - 0.2,
+            rows + 0.2,
+            color=INK,
+            lw=1.8,
+            path_effects=HALO,
+            clip_on=False,
+        )
+        ax.text(
+            x[0],
+            -0.25,
+            CHANCE,
+            size=SMALL,
+            color=TEXT,
+            ha="center",
+        )
+    ax.set(
+        xlim=(0, 1),
+        xticks=[],
+        ylim=(max(len(names), 5) - 0.5, -0.5),
+    )
     ax.spines.bottom.set_visible(False)
 
 
 def _draw_judges(ax, cards):
-    """Draw the share opened by each judge, with an interval, the agents below each other."""
+    """Draw the share opened by each judge with its interval, the agents below each other."""
     judges = list(cards[0].judges)
     name_axes(ax, "share opened by each judge, 95 % intervals")
-    name_rows(ax, [short(JUDGES.get(judge, judge), 14) for judge in judges])
+    names = [JUDGE_NAMES.get(judge, judge) for judge in judges]
+    name_rows(ax, [short(name, 14) for name in names])
     styles = series_styles([card.agent for card in cards])
+    middle = (len(cards) - 1) / 2
     for place, card in enumerate(cards):
-        colour, _, marker = look = styles[card.agent]
-        hollow = _is_chance(card)
+        style = styles[card.agent]
+        is_random = _is_random(card)
         for row, judge in enumerate(judges):
             rate = card.judges[judge]
-            y = row + 0.16 * (place - (len(cards) - 1) / 2)
+            y = row + 0.16 * (place - middle)
             ends = (rate["low"], rate["high"])
-            draw_mean(ax, look, rate["sampled"], y, ends, hollow=hollow)
-        name = fit(plain(card.agent), 110, TICK)
-        face = PAPER if hollow else colour
-        ax.plot([], [], marker, ms=7.5, color=colour, mfc=face, label=name)
+            draw_mean(ax, style, rate["sampled"], y, ends, hollow=is_random)
+        colour, _, marker = style
+        ax.plot(
+            [],
+            [],
+            marker,
+            ms=7.5,
+            color=colour,
+            mfc=PAPER if is_random else colour,
+            label=fit(plain(card.agent), 110, TICK),
+        )
     ax.set(xlim=(0, 1), xticks=(0, 0.5, 1))
-    where: Any = {"loc": "upper center", "bbox_to_anchor": (0.4, -0.08)}
-    ax.legend(**where, ncols=2, labelcolor="linecolor")
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.4, -0.08),
+        ncols=2,
+        labelcolor="linecolor",
+    )

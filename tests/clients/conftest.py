@@ -1,4 +1,4 @@
-"""Tests with other people's libraries: all are slow, and skipped without their library."""
+"""Mark the tests with other libraries as slow; they are skipped if the library is missing."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,10 +7,9 @@ import pytest
 
 HERE = Path(__file__).parent
 collect_ignore = ["table.py", "wrappers.py", "returns.py"]  # scripts
-if find_spec("numpy") is None:  # the environment of cffconvert, without pushlab
-    collect_ignore += [
-        path.name for path in HERE.glob("*.py") if path.name != "test_cff.py"
-    ]
+if find_spec("numpy") is None:  # the virtual environment of cffconvert, without pushlab
+    names = {path.name for path in HERE.glob("*.py")}
+    collect_ignore += names - {"test_cff.py"}
 
 
 def pytest_collection_modifyitems(items):

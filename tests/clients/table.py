@@ -1,15 +1,13 @@
-"""Which client takes which environment: every pair is tried, and data/clients/table.csv says what
-came of it.
+"""Try every client with every environment, and write the results to data/clients/table.csv.
 
-- make clients-rl clients-l2 clients-obp clients-eco: # the environments of the libraries
+- make clients-rl clients-l2 clients-obp clients-eco: the virtual environments of the libraries
 
-for one in rl l2 obp eco; do PYTHONPATH=. .venv-$one/bin/python -W ignore tests/clients/table.py;
+for name in rl l2 obp eco; do PYTHONPATH=. .venv-$name/bin/python -W ignore tests/clients/table.py;
 done
 
-Each run tries what its environment has installed and leaves the other rows as they are. `how` says
-which argument or line is needed beyond the defaults, why a client is not for an environment, or
-with which error it failed. A client that was trained is held to finite parameters; whether it
-learned anything is not asked here.
+Each run tries the installed libraries and leaves the rows of the other libraries unchanged. The column `how` has the
+additional argument or line that a client needs, the reason why it does not apply to an environment, or its error. A
+trained client must have finite parameters; its score is not checked.
 """
 
 import copy
@@ -22,7 +20,6 @@ from collections.abc import Callable
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from types import SimpleNamespace
 
 import gymnasium as gym
 import gymnasium.wrappers as single
@@ -30,7 +27,7 @@ import gymnasium.wrappers.vector as batch
 import numpy as np
 import pandas as pd
 from gymnasium.spaces import Box, Dict, Discrete, MultiDiscrete
-from wrappers import BATCHED, DRAWN, WRAPPERS, NotForIt, needs  # beside this file
+from wrappers import BATCHED, DRAWN, WRAPPERS, DoesNotApply, needs  # in this folder
 
 import pushlab  # noqa: F401  the ids
 from pushlab import agents, rollout
@@ -39,10 +36,8 @@ from pushlab.ground.files import write_text
 
 FILE = Path(__file__).parents[2] / "data" / "clients" / "table.csv"
 PAGE = FILE.with_name("README.md")
-BEGIN, END = (
-    "<!-- table.csv: written by tests/clients/table.py -->",
-    "<!-- end of table.csv -->",
-)
+BEGIN = "<!-- table.csv: written by tests/clients/table.py -->"
+END = "<!-- end of table.csv -->"
 FAMILIES = {
     "evalumap": "EvalUMAP",
     "push-": "push-v0",
@@ -57,7 +52,7 @@ CLIENTS: dict[tuple[str, str], Callable] = {}
 
 
 def client(name: str, library: str) -> Callable:
-    """Registers a function of an id and arguments for it, which raises where the client fails."""
+    """Register a function of an id and its arguments that raises an error if the client fails."""
 
     def register(function):
         CLIENTS[name, library] = function
@@ -67,7 +62,7 @@ def client(name: str, library: str) -> Callable:
 
 
 def variants(name):
-    """Arguments of an environment: none first, then those that put it into another form."""
+    """Yield arguments of an environment: none first, then those that change its spaces."""
     yield {}
     if "RoomEnv" in name:
         yield {"encoding": "index"}
@@ -76,36 +71,34 @@ def variants(name):
 
 
 def try_it(function, name):
-    """(result, how) of one client and environment: the first form of it that the client takes."""
-    reasons, errors = [], []
+    """Return (result, how) of a client with the first variant of an environment that it accepts."""
+    reasons = []
+    errors = []
     for settings in variants(name):
         try:
             line = function(name, **settings)
-            how = [
-                *(f"{key}={value!r}" for key, value in settings.items()),
-                *filter(None, [line]),
-            ]
+            how = [f"{key}={value!r}" for key, value in settings.items()]
+            if line:
+                how.append(line)
             return ("glue" if how else "works"), "; ".join(how)
-        except NotForIt as reason:
+        except DoesNotApply as reason:
             reasons.append(str(reason))
         except (ImportError, gym.error.DependencyNotInstalled) as error:
             reasons.append(f"needs a library that is not there: {error}")
-        except Exception as error:  # whatever a library raises
-            errors.append(
-                f"{type(error).__name__}: {' '.join(str(error).split())[:150]}"
-            )
+        except Exception as error:  # libraries raise errors of many types
+            message = " ".join(str(error).split())[:150]
+            errors.append(f"{type(error).__name__}: {message}")
     return ("fails", errors[0]) if errors else ("does not apply", reasons[0])
 
 
 def play(env, steps=30):
-    """Plays at random through resets, every observation in its space."""
+    """Take random actions, with resets, and return the last observation."""
     env.action_space.seed(0)
     observation, _ = env.reset(seed=0)
     for _ in range(steps):
         observation, _, terminated, truncated, _ = env.step(env.action_space.sample())
-        if np.ndim(terminated) == 0 and (
-            terminated or truncated
-        ):  # a batch begins anew by itself
+        is_batch = np.ndim(terminated) > 0  # a batch resets itself
+        if not is_batch and (terminated or truncated):
             observation, _ = env.reset()
     env.close()
     return observation
@@ -156,16 +149,18 @@ def spawned(name, **settings):
     )
 
 
-def wrapped(wrapper, drawn, name, **settings):
-    env = gym.make(name, **settings, **({"render_mode": "rgb_array"} if drawn else {}))
-    play(WRAPPERS[wrapper](env), 3 if drawn else 30)
+def wrapped(wrapper, is_drawn, name, **settings):
+    if is_drawn:
+        settings["render_mode"] = "rgb_array"
+    env = gym.make(name, **settings)
+    play(WRAPPERS[wrapper](env), 3 if is_drawn else 30)
 
 
-def batch_wrapped(wrapper, drawn, name, **settings):
-    envs = gym.make_vec(
-        name, num_envs=3, **settings, **({"render_mode": "rgb_array"} if drawn else {})
-    )
-    play(BATCHED[wrapper](envs), 3 if drawn else 30)
+def batch_wrapped(wrapper, is_drawn, name, **settings):
+    if is_drawn:
+        settings["render_mode"] = "rgb_array"
+    envs = gym.make_vec(name, num_envs=3, **settings)
+    play(BATCHED[wrapper](envs), 3 if is_drawn else 30)
 
 
 for kind in single.__all__:
@@ -180,53 +175,42 @@ for kind in batch.__all__:
 # ---------------------------------------------------------------- stable-baselines3 and sb3-contrib
 
 
-def train(algorithm, env, policy="MlpPolicy", **more):
-    """Trains for STEPS steps with small networks and buffers; the model, whose parameters are finite."""
-    policy = (
-        policy.replace("Mlp", "MultiInput")
-        if isinstance(env.observation_space, Dict)
-        else policy
-    )
+def train(algorithm, env, policy="MlpPolicy", **options):
+    """Train for STEPS steps with small networks and buffers; return the model and check its parameters."""
+    if isinstance(env.observation_space, Dict):
+        policy = policy.replace("Mlp", "MultiInput")
     # Bounds of some of the worlds are far from 1, and the networks of the library do not scale.
-    model = algorithm(policy, env, device="cpu", seed=0, **more)
+    model = algorithm(policy, env, device="cpu", seed=0, **options)
     model.learn(STEPS)
-    finite = all(
-        bool(values.isfinite().all()) for values in model.policy.state_dict().values()
-    )
-    assert finite, "parameters are not finite after training"
+    parameters = model.policy.state_dict().values()
+    is_finite = all(bool(values.isfinite().all()) for values in parameters)
+    assert is_finite, "parameters are not finite after training"
     env.close()
     return model
 
 
-ON_POLICY, OFF_POLICY = (
-    {"n_steps": 64},
-    {"learning_starts": 50, "buffer_size": 1000, "batch_size": 32},
-)
+ON_POLICY = {"n_steps": 64}
+OFF_POLICY = {"learning_starts": 50, "buffer_size": 1000, "batch_size": 32}
 
 
-def sb3(library, algorithm, kinds, more, policy, name, /, **settings):
+def sb3(library, algorithm, kinds, options, policy, name, /, **settings):
     import importlib
 
     env = gym.make(name, **settings)
-    needs(
-        isinstance(env.action_space, kinds),
-        "takes " + " or ".join(kind.__name__ for kind in kinds) + " actions",
-    )
-    made = getattr(importlib.import_module(library), algorithm)
-    spaces = [
-        env.observation_space,
-        *getattr(env.observation_space, "spaces", {}).values(),
-    ]
-    if algorithm == "RecurrentPPO" and any(
-        isinstance(space, MultiDiscrete) for space in spaces
-    ):
-        # Its LSTM wants the number of features as an int, and gets what NumPy summed up.
-        train(made, single.FlattenObservation(env), policy, **more)
+    names = " or ".join(kind.__name__ for kind in kinds)
+    needs(isinstance(env.action_space, kinds), f"takes {names} actions")
+    learner = getattr(importlib.import_module(library), algorithm)
+    space = env.observation_space
+    spaces = [space, *getattr(space, "spaces", {}).values()]
+    has_codes = any(isinstance(space, MultiDiscrete) for space in spaces)
+    if algorithm == "RecurrentPPO" and has_codes:
+        # Its LSTM needs the number of features as an int, but gets a NumPy sum.
+        train(learner, single.FlattenObservation(env), policy, **options)
         return "FlattenObservation(env)"
-    train(made, env, policy, **more)
+    train(learner, env, policy, **options)
 
 
-for library, algorithm, kinds, more, policy in (
+for library, algorithm, kinds, options, policy in (
     (
         "stable_baselines3",
         "A2C",
@@ -254,7 +238,7 @@ for library, algorithm, kinds, more, policy in (
     ),
 ):
     CLIENTS[algorithm, library.replace("_", "-")] = partial(
-        sb3, library, algorithm, kinds, more, policy
+        sb3, library, algorithm, kinds, options, policy
     )
 
 
@@ -263,13 +247,15 @@ def sb3_check(name, **settings):
     from stable_baselines3.common.env_checker import check_env
 
     env = gym.make(name, **settings)
-    if (
-        isinstance(env.observation_space, Dict)
-        and "desired_goal" in env.observation_space.spaces
-    ):
-        check_env(env.unwrapped)  # Gymnasium's wrappers hand on no compute_reward
+    if has_goals(env):
+        check_env(env.unwrapped)  # Gymnasium's wrappers do not forward compute_reward
         return "env.unwrapped"
     check_env(env)
+
+
+def has_goals(env):
+    space = env.observation_space
+    return isinstance(space, Dict) and "desired_goal" in space.spaces
 
 
 @client("DQN with HerReplayBuffer", "stable-baselines3")
@@ -277,11 +263,7 @@ def hindsight(name, **settings):
     from stable_baselines3 import DQN, SAC, HerReplayBuffer
 
     env = gym.make(name, max_episode_steps=40, **settings)
-    needs(
-        isinstance(env.observation_space, Dict)
-        and "desired_goal" in env.observation_space.spaces,
-        "has no goals",
-    )
+    needs(has_goals(env), "has no goals")
     kind = SAC if isinstance(env.action_space, Box) else DQN
     train(
         kind,
@@ -318,11 +300,13 @@ def masked_batch(name, **settings):
 
 
 def log_of(name, episodes=2, steps=40, **settings):
-    """A log of random play, and its environment."""
+    """Return a log of random actions, and its environment."""
     env = gym.make(name, max_episode_steps=steps, **settings)
-    return rollout(
-        env, agents.RandomAgent(), episodes=episodes, seed=0, progress=False
-    ), env
+    return random_log(env, episodes=episodes), env
+
+
+def random_log(env, **options):
+    return rollout(env, agents.RandomAgent(), seed=0, progress=False, **options)
 
 
 @client("DataCollector(record_infos=True)", "minari")
@@ -332,7 +316,7 @@ def collected(name, **settings):
     env = minari.DataCollector(
         gym.make(name, max_episode_steps=20, **settings), record_infos=True
     )
-    play(env.unwrapped and env)
+    play(env)
 
 
 @client("to_minari and from_minari", "minari")
@@ -341,8 +325,8 @@ def both_ways(name, **settings):
 
     os.environ["MINARI_DATASETS_PATH"] = tempfile.mkdtemp()
     log, env = log_of(name, **settings)
-    back = from_minari(to_minari(log, env, f"pushlab/{name.split('/')[1].lower()}-v0"))
-    pd.testing.assert_frame_equal(back, log)
+    dataset = to_minari(log, env, f"pushlab/{name.split('/')[1].lower()}-v0")
+    pd.testing.assert_frame_equal(from_minari(dataset), log)
 
 
 @client("DiscreteCQL or CQL on a log", "d3rlpy")
@@ -350,27 +334,30 @@ def cql(name, **settings):
     import d3rlpy
 
     env = gym.make(name, **settings)
-    continuous = isinstance(env.action_space, Box)
-    log, how = (
-        (log_of(name, **settings)[0], "")
-        if continuous
-        else discrete_log(name, **settings)
-    )
-    config = (d3rlpy.algos.CQLConfig if continuous else d3rlpy.algos.DiscreteCQLConfig)(
+    if isinstance(env.action_space, Box):
+        kind = d3rlpy.algos.CQLConfig
+        log, _ = log_of(name, **settings)
+        how = ""
+        action_size = log.filter(regex=r"^action").shape[1]
+    else:
+        kind = d3rlpy.algos.DiscreteCQLConfig
+        log, how = discrete_log(name, **settings)
+        action_size = log["action"].max() + 1
+    config = kind(
         batch_size=16,
         observation_scaler=d3rlpy.preprocessing.StandardObservationScaler(),
     )
+    is_last = log["step"].shift(-1, fill_value=0) == 0
+    dataset = d3rlpy.dataset.MDPDataset(
+        log.filter(regex=r"^obs(\.|$)").to_numpy(np.float32),
+        log.filter(regex=r"^action").to_numpy(),
+        log["reward"].to_numpy(np.float32),
+        log["terminated"].to_numpy(),
+        is_last & ~log["terminated"],
+        action_size=action_size,
+    )
     config.create(device="cpu:0").fit(
-        d3rlpy.dataset.MDPDataset(
-            log.filter(regex=r"^obs(\.|$)").to_numpy(np.float32),
-            log.filter(regex=r"^action").to_numpy(),
-            log["reward"].to_numpy(np.float32),
-            log["terminated"].to_numpy(),
-            (log["step"].shift(-1, fill_value=0) == 0) & ~log["terminated"],
-            action_size=log.filter(regex=r"^action").shape[1]
-            if continuous
-            else log["action"].max() + 1,
-        ),
+        dataset,
         n_steps=20,
         n_steps_per_epoch=20,
         show_progress=False,
@@ -380,9 +367,9 @@ def cql(name, **settings):
     return how
 
 
-def chances(log, actions):
-    """Every action as likely as any other, one row a step."""
-    return np.full((len(log), actions), 1 / actions)
+def uniform_probabilities(log, n_actions):
+    """Return equal probabilities of all actions, one row per step."""
+    return np.full((len(log), n_actions), 1 / n_actions)
 
 
 @client("IPS on a log", "obp")
@@ -390,9 +377,10 @@ def bandit(name, **settings):
     from obp.ope import InverseProbabilityWeighting, OffPolicyEvaluation
 
     log, how = discrete_log(name, **settings)
+    n_actions = log["action"].max() + 1
     feedback = {
         "n_rounds": len(log),
-        "n_actions": log["action"].max() + 1,
+        "n_actions": n_actions,
         "context": log.filter(regex=r"^obs(\.|$)").to_numpy(float),
         "action": log["action"].to_numpy(),
         "reward": log["reward"].to_numpy(float),
@@ -400,11 +388,9 @@ def bandit(name, **settings):
         "position": None,
         "expected_reward": None,
     }
-    values = OffPolicyEvaluation(
-        feedback, [InverseProbabilityWeighting()]
-    ).estimate_policy_values(
-        action_dist=chances(log, feedback["n_actions"])[:, :, None]
-    )
+    evaluation = OffPolicyEvaluation(feedback, [InverseProbabilityWeighting()])
+    probabilities = uniform_probabilities(log, n_actions)
+    values = evaluation.estimate_policy_values(action_dist=probabilities[:, :, None])
     assert np.isfinite(values["ipw"])
     return how
 
@@ -414,23 +400,24 @@ def trajectories(name, **settings):
     from scope_rl.ope.discrete import PerDecisionImportanceSampling
 
     log, how = discrete_log(name, **settings)
-    if (
-        log["step"].max() >= 100
-    ):  # it multiplies the chances of all steps, which comes to 0 / 0
-        log, how = log[log["step"] < 8], how + '; log[log["step"] < 8]'
+    if log["step"].max() >= 100:  # the product of many probabilities becomes 0
+        log = log[log["step"] < 8]
+        how += '; log[log["step"] < 8]'
     value = PerDecisionImportanceSampling().estimate_policy_value(
         step_per_trajectory=log["step"].max() + 1,
         action=log["action"].to_numpy(),
         reward=log["reward"].to_numpy(float),
         pscore=log["propensity"].to_numpy(float),
-        evaluation_policy_action_dist=chances(log, log["action"].max() + 1),
+        evaluation_policy_action_dist=uniform_probabilities(
+            log, log["action"].max() + 1
+        ),
     )
     assert np.isfinite(value)
     return how
 
 
 def discrete_log(name, **settings):
-    """A log with one number as action and its propensity, and the line it takes to get it where actions are codes."""
+    """Return a log with single numbers as actions and their propensities, and the line that code actions need."""
     from pushlab.logs.collect import collect
 
     env = gym.make(name, max_episode_steps=8, **settings)
@@ -439,17 +426,14 @@ def discrete_log(name, **settings):
         "takes one number as action",
     )
     if isinstance(env.action_space, Discrete):
-        return rollout(
-            env, agents.RandomAgent(), episodes=4, seed=0, progress=False
-        ), ""
+        return random_log(env, episodes=4), ""
     codes = env.unwrapped.world.candidates[:20]
-    return collect(
-        name,
-        lambda seen: np.full((len(seen), len(codes)), 1 / len(codes)),
-        1,
-        actions=codes,
-        **settings,
-    ), "collect(id, policy, episodes, actions=candidates)"
+
+    def policy(observations):
+        return uniform_probabilities(observations, len(codes))
+
+    log = collect(name, policy, 1, actions=codes, **settings)
+    return log, "collect(id, policy, episodes, actions=candidates)"
 
 
 # ---------------------------------------------------------------- lifetimes and causal effects
@@ -461,30 +445,21 @@ def l2(name, **settings):
 
     from pushlab.logs.folders import write_log
 
-    first = rollout(
-        gym.make(name, max_episode_steps=8, **settings),
-        agents.RandomAgent(),
-        episodes=4,
-        seed=0,
-        record="episodes",
-        progress=False,
-    )
-    life = pd.concat(
-        [
-            first.assign(
-                block=at,
-                block_type=kind,
-                task="world_one",
-                params="{}",
-                phase=f"{at}.{kind}",
-            )
-            for at, kind in enumerate(("test", "train", "test", "train", "test"))
-        ],
-        ignore_index=True,
-    )
-    folder = write_log(
-        life.assign(episode=range(len(life))), Path(tempfile.mkdtemp()) / "life"
-    )
+    env = gym.make(name, max_episode_steps=8, **settings)
+    log = random_log(env, episodes=4, record="episodes")
+    blocks = []
+    for number, kind in enumerate(("test", "train", "test", "train", "test")):
+        block = log.assign(
+            block=number,
+            block_type=kind,
+            task="world_one",
+            params="{}",
+            phase=f"{number}.{kind}",
+        )
+        blocks.append(block)
+    lifetime = pd.concat(blocks, ignore_index=True)
+    lifetime["episode"] = range(len(lifetime))
+    folder = write_log(lifetime, Path(tempfile.mkdtemp()) / "life")
     report = MetricsReport(log_dir=folder)
     report.calculate()
 
@@ -500,12 +475,13 @@ SIMULATORS = {
 
 
 def observational(name):
-    """Units of the simulator behind an id, whose treatment was confounded."""
+    """Return confounded data from the simulator of an environment."""
     from pushlab import causal
 
-    model = next((model for part, model in SIMULATORS.items() if part in name), None)
-    needs(model, "no experiment with a known effect in this world")
-    return causal.confounded(model, n=300, seed=0)
+    for part, model in SIMULATORS.items():
+        if part in name:
+            return causal.confounded(model, n=300, seed=0)
+    raise DoesNotApply("no experiment with a known effect in this world")
 
 
 @client("LinearDML on pushlab.causal", "econml")
@@ -529,141 +505,126 @@ def dowhy(name, **settings):
         outcome="outcome",
         common_causes=list(data.covariates),
     )
-    found = model.estimate_effect(
+    estimate = model.estimate_effect(
         model.identify_effect(), method_name="backdoor.linear_regression"
     )
-    assert np.isfinite(found.value)
+    assert np.isfinite(estimate.value)
 
 
 # ---------------------------------------------------------------- the run
 
 
-def in_short(table):
-    """The table as Markdown: a row a client, wrappers together, a column a family of environments."""
-    family = [
-        next(title for part, title in FAMILIES.items() if part in name)
-        for name in table["id"]
-    ]
-    group = table["client"].replace(
+def summary(table):
+    """Return the table as Markdown: one row per client or group of wrappers, one column per family."""
+    families = []
+    for name in table["id"]:
+        families.append(next(FAMILIES[part] for part in FAMILIES if part in name))
+    groups = table["client"].replace(
         {
             r"^wrappers\.vector\..*": "wrappers of batches, those that apply",
             r"^wrappers\.[A-Z].*": "wrappers, those that apply",
         },
         regex=True,
     )
-    table, lines = table.assign(family=family, group=group), []
+    table = table.assign(family=families, group=groups)
     titles = [*FAMILIES.values()]
     lines = [
         "| library | client | " + " | ".join(titles) + " |",
         "|---" * (len(titles) + 2) + "|",
     ]
-    for (library, version, client_), rows in table.groupby(
-        ["library", "version", "group"], sort=False
-    ):
-        cells = [cell(rows[rows["family"] == title]) for title in titles]
-        lines.append(f"| {library} {version} | {client_} | " + " | ".join(cells) + " |")
+    keys = ["library", "version", "group"]
+    for (library, version, group), rows in table.groupby(keys, sort=False):
+        cells = [cell_text(rows[rows["family"] == title]) for title in titles]
+        lines.append(f"| {library} {version} | {group} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
 def write_page(table):
-    """Writes the table in short into the page beside it."""
+    """Write the summary of the table into the page beside it."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    write_text(
-        PAGE, f"{before}{BEGIN}\n\n{in_short(table)}\n{END}{rest.partition(END)[2]}"
-    )
+    after = rest.partition(END)[2]
+    write_text(PAGE, f"{before}{BEGIN}\n\n{summary(table)}\n{END}{after}")
 
 
-def cell(rows):
-    """What became of a client in a family: yes, with which argument or line, in how many of how many; – for neither."""
-    meant = rows[rows["result"] != "does not apply"]
-    if not len(meant):
+def cell_text(rows):
+    """Return the result of a client in a family: "yes" or a count, and additional arguments or lines."""
+    applicable = rows[rows["result"] != "does not apply"]
+    if not len(applicable):
         return "–"
-    good = meant[meant["result"] != "fails"]
-    how = {
-        one: [*rows["id"].unique()]
-        for one, rows in good[good["how"] != ""].groupby("how")
-    }
-    count = (
-        f"{len(good)} of {len(meant)}"
-        if len(good) < len(meant) or meant["client"].nunique() > 1
-        else "yes"
-    )
-    some = meant["client"].nunique() == 1 and {*sum(how.values(), [])} != {*good["id"]}
-    told = [
-        f"`{one}`"
-        + (" for " + ", ".join(name.split("/")[1] for name in names) if some else "")
-        for one, names in how.items()
-    ]
-    return ", ".join([*([count] if count != "yes" or some or not how else []), *told])
+    good = applicable[applicable["result"] != "fails"]
+    has_one_client = applicable["client"].nunique() == 1
+    count = "yes"
+    if len(good) < len(applicable) or not has_one_client:
+        count = f"{len(good)} of {len(applicable)}"
+    glue = good[good["how"] != ""]
+    needs_ids = has_one_client and set(glue["id"]) != set(good["id"])
+    parts = []
+    for how, group in glue.groupby("how"):
+        ids = ", ".join(name.split("/")[1] for name in group["id"].unique())
+        parts.append(f"`{how}` for {ids}" if needs_ids else f"`{how}`")
+    if count != "yes" or needs_ids or not parts:
+        parts.insert(0, count)
+    return ", ".join(parts)
+
+
+def read_table():
+    if FILE.exists():
+        return pd.read_csv(FILE, keep_default_na=False)
+    return pd.DataFrame(columns=["client", "library", "version", "id", "result", "how"])
+
+
+def try_clients(patterns):
+    """Return rows for the installed clients whose names contain one of the patterns, or for all of them."""
+    rows = []
+    for (name, library), function in CLIENTS.items():
+        version = installed_version(library)
+        if version is None:
+            continue
+        if library == "gymnasium" and not installed_version("stable-baselines3"):
+            continue  # one virtual environment is enough
+        label = f"{library} {name}"
+        if patterns and not any(pattern in label for pattern in patterns):
+            continue
+        for env_id in IDS:
+            result, how = try_it(function, env_id)
+            rows.append(
+                {
+                    "client": name,
+                    "library": library,
+                    "version": version,
+                    "id": env_id,
+                    "result": result,
+                    "how": how,
+                }
+            )
+            if result == "fails":
+                print(f"{label} {env_id}: {how}", flush=True)
+    return pd.DataFrame(rows)
 
 
 def main() -> None:
-    told = (
-        pd.read_csv(FILE, keep_default_na=False)
-        if FILE.exists()
-        else pd.DataFrame(
-            columns=["client", "library", "version", "id", "result", "how"]
-        )
-    )
-    chosen = sys.argv[1:]
-    rows, begun = [], time.process_time()
-    for (name, library), function in CLIENTS.items():
-        try:
-            version = metadata.version(library)
-        except metadata.PackageNotFoundError:
-            continue
-        if library == "gymnasium" and not metadata_has("stable-baselines3"):
-            continue  # once is enough
-        if chosen and not any(one in f"{library} {name}" for one in chosen):
-            continue
-        for one in IDS:
-            result, how = try_it(function, one)
-            rows.append(
-                SimpleNamespace(
-                    client=name,
-                    library=library,
-                    version=version,
-                    id=one,
-                    result=result,
-                    how=how,
-                ).__dict__
-            )
-            if result == "fails":
-                print(f"{library} {name} {one}: {how}", flush=True)
-    new = pd.DataFrame(rows)
-    kept = told[
-        ~told.set_index(["client", "library"]).index.isin(
-            new.set_index(["client", "library"]).index
-        )
-    ]
-    order = {key: at for at, key in enumerate(CLIENTS)}
-    table = pd.concat([kept, new], ignore_index=True)
-    table = table[
-        [
-            (client_, library) in order and name in IDS
-            for client_, library, name in table[["client", "library", "id"]].itertuples(
-                index=False
-            )
-        ]
-    ]
-    table["at"] = [order[key] for key in zip(table["client"], table["library"])]
-    table = table.sort_values("at", kind="stable").drop(columns="at")
+    start = time.process_time()
+    stored = read_table()
+    new = try_clients(sys.argv[1:])
+    keys = ["client", "library"]
+    is_replaced = stored.set_index(keys).index.isin(new.set_index(keys).index)
+    table = pd.concat([stored[~is_replaced], new], ignore_index=True)
+    order = {key: place for place, key in enumerate(CLIENTS)}
+    table["place"] = [order.get(key) for key in zip(table["client"], table["library"])]
+    table = table[table["place"].notna() & table["id"].isin(IDS)]
+    table = table.sort_values("place", kind="stable").drop(columns="place")
     write_text(FILE, table.to_csv(index=False, lineterminator="\n"))
     write_page(table)
-    print(
-        new.groupby(["library", "client"])["result"]
-        .value_counts()
-        .unstack(fill_value=0)
-        .to_string()
-    )
-    print(f"{time.process_time() - begun:.0f} CPU seconds")
+    counts = new.groupby(["library", "client"])["result"].value_counts()
+    print(counts.unstack(fill_value=0).to_string())
+    print(f"{time.process_time() - start:.0f} CPU seconds")
 
 
-def metadata_has(library):
+def installed_version(library):
     try:
-        return bool(metadata.version(library))
+        return metadata.version(library)
     except metadata.PackageNotFoundError:
-        return False
+        return None
 
 
 if __name__ == "__main__":

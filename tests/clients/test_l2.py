@@ -1,11 +1,8 @@
-"""Lifetimes exchanged with l2logger 1.8.2 and l2metrics 3.1.0 themselves: what one writes, the
-other evaluates.
+"""Lifetimes can be exchanged with l2logger 1.8.2 and l2metrics 3.1.0.
 
-- python tests/clients/test_l2.py: # writes tests/samples/l2 anew, which the ordinary suite compares
-  with
+- python tests/clients/test_l2.py: rewrites tests/samples/l2, the reference of the ordinary suite
 
-Both want NumPy 1 and pandas 2.2, and so an environment of their own, tests/clients/l2.txt (make
-clients-l2).
+Both require NumPy 1 and pandas 2.2, and therefore a separate virtual environment (`make clients-l2`).
 """
 
 import json
@@ -33,8 +30,8 @@ from pushlab.metrics.lifelong.release import RELEASE_NAMES
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "l2"
 TASKS = ("pier_one", "quay_one")
-# By the names of l2metrics; every choice stands here at least once.
-CHOICES = [
+# Settings by the names of l2metrics; each choice is used at least once.
+SETTINGS = [
     {},
     {"normalization_method": "none", "smoothing_method": "none"},
     {"normalization_method": "run", "smoothing_method": "hanning", "window_length": 5},
@@ -56,26 +53,32 @@ CHOICES = [
 
 @pytest.fixture(autouse=True)
 def own_store(tmp_path, monkeypatch):
-    """Where l2metrics keeps its experts: nowhere but in this test's folder."""
+    """Make l2metrics store its experts in the test's folder."""
     monkeypatch.setenv("L2DATA", str(tmp_path / "l2data"))
 
 
-def write_theirs(folder, blocks, seed):
-    """A lifetime logged by l2logger: (kind, task, experiences) a regime, tests of one row share a block; its folder."""
-    chance, number, block, before = np.random.default_rng(seed), 0, -1, None
+def write_l2logger_folder(folder, regimes, seed):
+    """Log a lifetime with l2logger and return its folder.
+
+    Args:
+        regimes: (kind, task, number of experiences) of each regime. Consecutive tests share a block.
+    """
+    rng = np.random.default_rng(seed)
+    number = 0
+    block = -1
+    previous = None
     logger = DataLogger(
         str(folder),
         "sample",
         {"metrics_columns": ["reward", "length"]},
         {"complexity": "1-low", "difficulty": "1-easy", "scenario_type": "custom"},
     )
-    for kind, task, many in blocks:
-        block += kind == "train" or kind != before
-        before = kind
-        for one in range(many):
-            value = chance.normal(
-                8.0 * one / many if kind == "train" else 5.0 + block / 4, 1.0
-            )
+    for kind, task, count in regimes:
+        block += kind == "train" or kind != previous
+        previous = kind
+        for i in range(count):
+            mean = 8.0 * i / count if kind == "train" else 5.0 + block / 4
+            value = rng.normal(mean, 1.0)
             logger.log_record(
                 {
                     "block_num": block,
@@ -85,7 +88,7 @@ def write_theirs(folder, blocks, seed):
                     "task_params": {"level": 1},
                     "worker_id": "w-0",
                     "reward": round(value, 3),
-                    "length": int(chance.integers(5, 9)),
+                    "length": int(rng.integers(5, 9)),
                 }
             )
             number += 1
@@ -94,76 +97,78 @@ def write_theirs(folder, blocks, seed):
 
 
 def write_samples(folder):
-    """A lifetime and an expert of each task, as l2logger writes them: {name: folder}."""
+    """Write a lifetime and an expert of each task with l2logger; return {name: folder}."""
     tests = [("test", task, 2) for task in TASKS]
-    life = [
-        *tests,
-        *(regime for task in TASKS * 3 for regime in (("train", task, 12), *tests)),
-    ]
-    made = {"life": write_theirs(folder, life, 0)}
-    return made | {
-        task: write_theirs(folder, [("train", task, 15)], seed)
-        for seed, task in enumerate(TASKS, 1)
-    }
+    regimes = [*tests]
+    for task in TASKS * 3:
+        regimes += [("train", task, 12), *tests]
+    folders = {"life": write_l2logger_folder(folder, regimes, 0)}
+    for seed, task in enumerate(TASKS, 1):
+        regimes = [("train", task, 15)]
+        folders[task] = write_l2logger_folder(folder, regimes, seed)
+    return folders
 
 
-def theirs(folder, **chosen):
-    """{name: value} of the lifetime as l2metrics computes them, NaN for what it has no value for."""
+def l2metrics_values(folder, **settings):
+    """Return {name: value} of a lifetime as computed by l2metrics, NaN for missing values."""
     report = MetricsReport(
-        log_dir=folder, maintenance_method="both", transfer_method="both", **chosen
+        log_dir=folder,
+        maintenance_method="both",
+        transfer_method="both",
+        **settings,
     )
     report.calculate()
-    values = report.lifetime_metrics_df
-    return {
-        name: float(values[name].iloc[0]) if len(values[name]) else np.nan
-        for name in RELEASE_NAMES.values()
-    }
+    table = report.lifetime_metrics_df
+    values = {}
+    for name in RELEASE_NAMES.values():
+        values[name] = float(table[name].iloc[0]) if len(table[name]) else np.nan
+    return values
 
 
-def ours(log, experts, chosen):
-    """The same as we compute them under reference="l2metrics-3.1"."""
+def pushlab_values(log, experts, settings):
+    """Return the values of `l2metrics_values` as computed by pushlab with reference="l2metrics-3.1"."""
     settings = Settings.from_dict(
         {
-            **chosen,
+            **settings,
             "maintenance": "both",
             "transfer": "both",
             "reference": "l2metrics-3.1",
         }
     )
-    found = lifelong_report(log, experts, settings=settings).lifetime
-    return {
-        theirs: float(found.get(name, np.nan)) for name, theirs in RELEASE_NAMES.items()
-    }
+    lifetime = lifelong_report(log, experts, settings=settings).lifetime
+    values = {}
+    for name, release_name in RELEASE_NAMES.items():
+        values[release_name] = float(lifetime.get(name, np.nan))
+    return values
 
 
-@pytest.mark.parametrize("chosen", CHOICES, ids=str)
-def test_l2metrics_computes_from_our_folder_what_we_compute(chosen, tmp_path):
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_l2metrics_and_pushlab_compute_the_same_values(settings, tmp_path):
     logs = {name: read_log(folder) for name, folder in write_samples(tmp_path).items()}
+    folder = tmp_path / "pushlab"
     for name, log in logs.items():
-        write_log(log.drop(columns="timestamp"), tmp_path / "ours" / name)
+        write_log(log.drop(columns="timestamp"), folder / name)
         if name != "life":
-            store_ste_data(tmp_path / "ours" / name)
-    found = theirs(tmp_path / "ours" / "life", **chosen)
-    # Without regard to variants l2metrics looks for experts under the task's name without its variant.
-    experts = {
-        task.split("_")[0] if chosen.get("variant_mode") else task: [logs[task]]
-        for task in TASKS
-    }
-    assert ours(logs["life"], experts, chosen) == pytest.approx(
-        found, rel=1e-9, nan_ok=True
-    )
-    assert np.isfinite(list(found.values())).all()
+            store_ste_data(folder / name)
+    expected = l2metrics_values(folder / "life", **settings)
+    experts = {}
+    for task in TASKS:
+        # In this mode l2metrics looks up experts by the name of the task without its variant.
+        name = task.split("_")[0] if settings.get("variant_mode") else task
+        experts[name] = [logs[task]]
+    actual = pushlab_values(logs["life"], experts, settings)
+    assert actual == pytest.approx(expected, rel=1e-9, nan_ok=True)
+    assert np.isfinite(list(expected.values())).all()
 
 
-def test_a_lifetime_lived_here_passes_their_check_and_their_command(tmp_path):
+def test_a_pushlab_lifetime_passes_the_check_and_the_command_of_l2metrics(tmp_path):
     log = run_syllabus("recommender-ant-b", LinearQ(), progress=False)
     write_log(log, tmp_path / "life")
     data = read_log_data(tmp_path / "life")
     validate_log(data, read_logger_info(tmp_path / "life")["metrics_columns"])
     assert list(data["task_name"]) == list(log["task"])
-    np.testing.assert_allclose(
-        data["reward"], log["reward"], rtol=1e-13
-    )  # their reader rounds the last digit
+    # The reader of l2logger rounds the last digit.
+    np.testing.assert_allclose(data["reward"], log["reward"], rtol=1e-13)
     command = [
         sys.executable,
         "-P",
@@ -178,22 +183,30 @@ def test_a_lifetime_lived_here_passes_their_check_and_their_command(tmp_path):
         "-t",
         "both",
     ]
-    done = subprocess.run(
-        command, env={**os.environ, "MPLBACKEND": "Agg"}, capture_output=True, text=True
+    result = subprocess.run(
+        command,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
     )
-    assert done.returncode == 0 and "ERROR" not in done.stderr, done.stderr[-2000:]
-    told = json.loads((tmp_path / "out" / "life_metrics.json").read_text())
-    mine = ours(log, None, {})
-    assert {
-        name: told[name] for name in mine if told[name] is not None
-    } == pytest.approx(
-        {name: value for name, value in mine.items() if np.isfinite(value)}, abs=1e-9
-    )  # ten decimals are written
+    is_good = result.returncode == 0 and "ERROR" not in result.stderr
+    assert is_good, result.stderr[-2000:]
+    values = json.loads((tmp_path / "out" / "life_metrics.json").read_text())
+    expected = {}
+    actual = {}
+    for name, value in pushlab_values(log, None, {}).items():
+        if values[name] is not None:
+            expected[name] = values[name]
+        if np.isfinite(value):
+            actual[name] = value
+    # The file has ten decimals.
+    assert expected == pytest.approx(actual, abs=1e-9)
 
 
-def test_what_l2logger_writes_is_read_as_its_own_reader_reads_it(tmp_path):
+def test_a_log_of_l2logger_is_read_like_by_its_own_reader(tmp_path):
     folder = write_samples(tmp_path)["life"]
-    log, data = read_log(folder), read_log_data(folder)
+    log = read_log(folder)
+    data = read_log_data(folder)
     names = {
         "block": "block_num",
         "episode": "exp_num",
@@ -205,23 +218,24 @@ def test_what_l2logger_writes_is_read_as_its_own_reader_reads_it(tmp_path):
         "reward": "reward",
         "length": "length",
     }
-    for name, theirs_name in names.items():
-        assert log[name].tolist() == data[theirs_name].tolist(), name
+    for name, l2_name in names.items():
+        assert log[name].tolist() == data[l2_name].tolist(), name
 
 
 if __name__ == "__main__":
     import shutil
 
-    with tempfile.TemporaryDirectory() as place:
-        os.environ["L2DATA"] = str(Path(place) / "l2data")
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory)
+        os.environ["L2DATA"] = str(home / "l2data")
         shutil.rmtree(SAMPLES, ignore_errors=True)
-        for name, folder in write_samples(Path(place) / "theirs").items():
+        for name, folder in write_samples(home / "l2logger").items():
             shutil.copytree(folder, SAMPLES / name)
-            write_log(read_log(folder).drop(columns="timestamp"), Path(place) / name)
+            write_log(read_log(folder).drop(columns="timestamp"), home / name)
             if name != "life":
-                store_ste_data(Path(place) / name)
-        values = [
-            {"settings": chosen, "values": theirs(Path(place) / "life", **chosen)}
-            for chosen in CHOICES
-        ]
+                store_ste_data(home / name)
+        values = []
+        for settings in SETTINGS:
+            result = l2metrics_values(home / "life", **settings)
+            values.append({"settings": settings, "values": result})
     (SAMPLES / "values.json").write_text(json.dumps(values, indent=1) + "\n")

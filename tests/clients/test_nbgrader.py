@@ -1,4 +1,4 @@
-"""nbgrader itself makes an assignment of a notebook, hands it out, and grades what comes back."""
+"""nbgrader generates an assignment from a notebook and grades the submissions."""
 
 import os
 import shutil
@@ -20,62 +20,54 @@ import solutions  # noqa: E402
 NOTEBOOK = "04_value"
 
 
-def nbgrader(folder, *words):
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # nbgrader calls `alembic` by name
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "nbgrader", *words],
+def nbgrader(folder, *arguments):
+    # nbgrader calls `alembic` by name.
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    result = subprocess.run(
+        [sys.executable, "-P", "-m", "nbgrader", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
         env={**os.environ, "PATH": path},
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert result.returncode == 0, result.stderr[-3000:]
 
 
-def hand_in(folder, student, answers):
-    """The released assignment with `answers`, {number of an exercise: code}, as the student's submission."""
-    there = folder / "submitted" / student / NOTEBOOK
-    shutil.copytree(folder / "release" / NOTEBOOK, there)
-    path = there / f"{NOTEBOOK}.ipynb"
+def submit(folder, student, answers):
+    """Submit the released assignment for a student, with answers {number of an exercise: code}."""
+    submission = folder / "submitted" / student / NOTEBOOK
+    shutil.copytree(folder / "release" / NOTEBOOK, submission)
+    path = submission / f"{NOTEBOOK}.ipynb"
     notebook = nbformat.read(path, as_version=4)
-    stubs = [
-        cell for cell in notebook.cells if "exercise" in cell.metadata.get("tags", ())
-    ]
+    exercises = []
+    for cell in notebook.cells:
+        if "exercise" in cell.metadata.get("tags", ()):
+            exercises.append(cell)
     for number, code in answers.items():
-        stubs[number - 1].source = code
+        exercises[number - 1].source = code
     nbformat.write(notebook, path)
-    return there
+    return submission
 
 
 def test_three_students_are_graded(tmp_path):
     original = ROOT / "notebooks" / f"{NOTEBOOK}.ipynb"
     course.build(tmp_path, [NOTEBOOK])
     nbgrader(tmp_path, "generate_assignment", NOTEBOOK)
-    released = nbformat.read(
-        tmp_path / "release" / NOTEBOOK / f"{NOTEBOOK}.ipynb", as_version=4
-    )
-    found = solutions.exercises(nbformat.read(original, as_version=4).cells)
-    assert not any(
-        "<details" in cell.source and "```python" in cell.source
-        for cell in released.cells
-    )
-    everything = {number: one.code for number, one in enumerate(found, start=1)}
-    hand_in(tmp_path, "ada", everything)
-    hand_in(tmp_path, "bea", {})
-    tampered = hand_in(tmp_path, "cyd", {1: everything[1]})
-    next((tampered / "checks").glob("nb*.py")).write_text(
-        "raise SystemExit('no check')", encoding="utf-8"
-    )
+    path = tmp_path / "release" / NOTEBOOK / f"{NOTEBOOK}.ipynb"
+    for cell in nbformat.read(path, as_version=4).cells:
+        assert "<details" not in cell.source or "```python" not in cell.source
+    exercises = solutions.exercises(nbformat.read(original, as_version=4).cells)
+    answers = {number: item.code for number, item in enumerate(exercises, start=1)}
+    submit(tmp_path, "ada", answers)
+    submit(tmp_path, "bea", {})
+    tampered = submit(tmp_path, "cyd", {1: answers[1]})
+    check = next((tampered / "checks").glob("nb*.py"))
+    check.write_text("raise SystemExit('no check')", encoding="utf-8")
     nbgrader(tmp_path, "autograde", NOTEBOOK)
     nbgrader(tmp_path, "export")
 
     grades = pd.read_csv(tmp_path / "grades.csv").set_index("student_id")
-    most, first = (
-        grades.loc["ada", "max_score"],
-        list(course.points_of(original).values()),
-    )
-    assert most == sum(first) and grades["raw_score"].to_dict() == {
-        "ada": most,
-        "bea": 0,
-        "cyd": first[0],
-    }
+    points = list(course.points_of(original).values())
+    assert grades.loc["ada", "max_score"] == sum(points)
+    scores = grades["raw_score"].to_dict()
+    assert scores == {"ada": sum(points), "bea": 0, "cyd": points[0]}

@@ -1,4 +1,4 @@
-"""Every example on the pages about other tools runs as it stands there, if its libraries are installed."""
+"""All examples on the pages about other tools run, if their libraries are installed."""
 
 import re
 from pathlib import Path
@@ -14,17 +14,17 @@ BLOCK = re.compile(
 EXAMPLES = BLOCK.findall(README + RECIPES)
 
 
-def test_every_example_says_what_it_needs():
+def test_every_example_lists_its_libraries():
     assert len(BLOCK.findall(README)) == README.count("```python") > 9
 
 
 @pytest.mark.parametrize(
-    "needed, code",
+    "libraries, code",
     EXAMPLES,
-    ids=[f"{at}-{needed}" for at, (needed, _) in enumerate(EXAMPLES)],
+    ids=[f"{i}-{libraries}" for i, (libraries, _) in enumerate(EXAMPLES)],
 )
-def test_an_example_runs(needed, code, tmp_path, monkeypatch):
-    for library in filter(None, needed.split(",")):
+def test_an_example_runs(libraries, code, tmp_path, monkeypatch):
+    for library in filter(None, libraries.split(",")):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))

@@ -1,4 +1,4 @@
-"""A native batch as a VecEnv of stable-baselines3 equals a DummyVecEnv of single environments."""
+"""A native batch, as VecEnv of stable-baselines3, equals a DummyVecEnv of single environments."""
 
 import gymnasium as gym
 import numpy as np
@@ -23,41 +23,37 @@ WORLDS = [
 ]
 
 
-def same(one, other):
-    """Whether two observations or infos are equal in keys, values and types."""
-    if isinstance(one, dict):
-        return set(one) == set(other) and all(same(one[k], other[k]) for k in one)
-    return (
-        np.array_equal(one, other) and np.asarray(one).dtype == np.asarray(other).dtype
-    )
+def same(a, b):
+    """Return whether two observations or infos have equal keys, values and types."""
+    if isinstance(a, dict):
+        return set(a) == set(b) and all(same(a[key], b[key]) for key in a)
+    return np.array_equal(a, b) and np.asarray(a).dtype == np.asarray(b).dtype
 
 
 @pytest.mark.parametrize("name, arguments", WORLDS)
 def test_batch_equals_dummy_vec_env(name, arguments):
     n = 3
     arguments = {"max_episode_steps": LIMITS.get(name) and 20, **arguments}
-    ours = to_sb3_vec(name, n, **arguments)
-    theirs = vec_env.DummyVecEnv(
-        [lambda: gym.make(name, **arguments) for _ in range(n)]
-    )
-    ours.seed(7)
-    theirs.seed(7)
-    assert same(ours.reset(), theirs.reset())
-    ours.action_space.seed(3)
-    observations = []
+    batch = to_sb3_vec(name, n, **arguments)
+    dummy = vec_env.DummyVecEnv([lambda: gym.make(name, **arguments)] * n)
+    batch.seed(7)
+    dummy.seed(7)
+    assert same(batch.reset(), dummy.reset())
+    batch.action_space.seed(3)
+    pairs = []
     for _ in range(60):
-        actions = np.array([ours.action_space.sample() for _ in range(n)])
-        one = ours.step(actions)
-        other = theirs.step(actions)
-        observations.append((one[0], other[0]))
-        assert same(one[1], other[1]) and same(one[2], other[2])
-        assert all(map(same, one[3], other[3]))
-        assert all(map(same, ours.reset_infos, theirs.reset_infos))
-        if hasattr(ours.get_attr("action_space")[0], "n"):
-            masks = ours.env_method("action_masks")
-            assert same(masks, theirs.env_method("action_masks"))
-    # Compared again at the end: no array was written into after it was returned.
-    assert all(same(*pair) for pair in observations)
+        actions = np.array([batch.action_space.sample() for _ in range(n)])
+        observations, rewards, dones, infos = batch.step(actions)
+        expected = dummy.step(actions)
+        pairs.append((observations, expected[0]))
+        assert same(rewards, expected[1]) and same(dones, expected[2])
+        assert all(map(same, infos, expected[3]))
+        assert all(map(same, batch.reset_infos, dummy.reset_infos))
+        if hasattr(batch.get_attr("action_space")[0], "n"):
+            masks = batch.env_method("action_masks")
+            assert same(masks, dummy.env_method("action_masks"))
+    # Compared at the end, because no returned array may change later.
+    assert all(same(*pair) for pair in pairs)
 
 
 MODELS = [

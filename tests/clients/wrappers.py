@@ -1,4 +1,4 @@
-"""How table.py makes each of Gymnasium's wrappers around an environment, or says why it is not for it."""
+"""Functions for table.py that wrap an environment in each of Gymnasium's wrappers."""
 
 import tempfile
 
@@ -8,88 +8,92 @@ import numpy as np
 from gymnasium.spaces import Box, Dict
 
 
-class NotForIt(Exception):
-    """A client is not meant for such an environment; the message says why."""
+class DoesNotApply(Exception):
+    """A client does not apply to an environment, for the reason in the message."""
 
 
-def needs(condition, why):
+def needs(condition, reason):
     if not condition:
-        raise NotForIt(why)
+        raise DoesNotApply(reason)
 
 
-def is_image(env):
+def with_images(env):
     return single.AddRenderObservation(env, render_only=True)
 
 
-def boxed(env):
-    needs(
-        isinstance(
-            getattr(env, "single_observation_space", env.observation_space), Box
-        ),
-        "takes Box observations",
-    )
+def with_box_observations(env):
+    space = getattr(env, "single_observation_space", env.observation_space)
+    needs(isinstance(space, Box), "takes Box observations")
     return env
 
 
-def acting(env):
-    needs(
-        isinstance(getattr(env, "single_action_space", env.action_space), Box),
-        "takes Box actions",
-    )
+def with_box_actions(env):
+    space = getattr(env, "single_action_space", env.action_space)
+    needs(isinstance(space, Box), "takes Box actions")
     return env
 
 
-def keyed(env):
+def with_dict_observations(env):
     needs(isinstance(env.observation_space, Dict), "takes Dict observations")
     return env
 
 
-def no_library(library):
-    def give_up(env):
-        raise NotForIt(f"needs {library}")
+def not_applicable(requirement):
+    def refuse(env):
+        raise DoesNotApply(f"needs {requirement}")
 
-    return give_up
+    return refuse
 
 
-def same_box(env):
+def identity(env):
     return {"func": lambda array: array, "observation_space": env.observation_space}
 
 
 WRAPPERS = {
-    "AtariPreprocessing": no_library("an Atari game"),
+    "AtariPreprocessing": not_applicable("an Atari game"),
     "DelayObservation": lambda env: single.DelayObservation(env, delay=2),
-    "DtypeObservation": lambda env: single.DtypeObservation(boxed(env), np.float32),
+    "DtypeObservation": lambda env: single.DtypeObservation(
+        with_box_observations(env), np.float32
+    ),
     "DiscretizeObservation": lambda env: single.DiscretizeObservation(
-        boxed(env), bins=4
+        with_box_observations(env), bins=4
     ),
     "FilterObservation": lambda env: single.FilterObservation(
-        keyed(env), list(env.observation_space)[:1]
+        with_dict_observations(env), list(env.observation_space)[:1]
     ),
     "FlattenObservation": single.FlattenObservation,
     "FrameStackObservation": lambda env: single.FrameStackObservation(env, 3),
-    "GrayscaleObservation": lambda env: single.GrayscaleObservation(is_image(env)),
+    "GrayscaleObservation": lambda env: single.GrayscaleObservation(with_images(env)),
     "TransformObservation": lambda env: single.TransformObservation(
-        env, **same_box(env)
+        env, **identity(env)
     ),
     "MaxAndSkipObservation": lambda env: single.MaxAndSkipObservation(
-        boxed(env), skip=2
+        with_box_observations(env), skip=2
     ),
-    "NormalizeObservation": lambda env: single.NormalizeObservation(boxed(env)),
-    "AddRenderObservation": is_image,
-    "ResizeObservation": lambda env: single.ResizeObservation(is_image(env), (84, 84)),
+    "NormalizeObservation": lambda env: single.NormalizeObservation(
+        with_box_observations(env)
+    ),
+    "AddRenderObservation": with_images,
+    "ResizeObservation": lambda env: single.ResizeObservation(
+        with_images(env), (84, 84)
+    ),
     "ReshapeObservation": lambda env: single.ReshapeObservation(
-        boxed(env), (1, *env.observation_space.shape)
+        with_box_observations(env), (1, *env.observation_space.shape)
     ),
     "RescaleObservation": lambda env: single.RescaleObservation(
-        boxed(env), np.float64(0), np.float64(1)
+        with_box_observations(env), np.float64(0), np.float64(1)
     ),
-    "TimeAwareObservation": lambda env: single.TimeAwareObservation(timed(env)),
-    "ClipAction": lambda env: single.ClipAction(acting(env)),
-    "DiscretizeAction": lambda env: single.DiscretizeAction(acting(env), bins=3),
+    "TimeAwareObservation": lambda env: single.TimeAwareObservation(
+        with_time_limit(env)
+    ),
+    "ClipAction": lambda env: single.ClipAction(with_box_actions(env)),
+    "DiscretizeAction": lambda env: single.DiscretizeAction(
+        with_box_actions(env), bins=3
+    ),
     "TransformAction": lambda env: single.TransformAction(
         env, lambda action: action, env.action_space
     ),
-    "RescaleAction": lambda env: single.RescaleAction(acting(env), -1.0, 1.0),
+    "RescaleAction": lambda env: single.RescaleAction(with_box_actions(env), -1.0, 1.0),
     "StickyAction": lambda env: single.StickyAction(env, 0.25),
     "RepeatAction": lambda env: single.RepeatAction(env, 2),
     "ClipReward": lambda env: single.ClipReward(env, -1, 1),
@@ -103,10 +107,10 @@ WRAPPERS = {
     "OrderEnforcing": single.OrderEnforcing,
     "RecordEpisodeStatistics": single.RecordEpisodeStatistics,
     "AddWhiteNoise": lambda env: single.AddWhiteNoise(
-        is_image(env), probability_of_noise_per_pixel=0.1
+        with_images(env), probability_of_noise_per_pixel=0.1
     ),
     "ObstructView": lambda env: single.ObstructView(
-        is_image(env), obstructed_pixels_ratio=0.1, obstruction_width=20
+        with_images(env), obstructed_pixels_ratio=0.1, obstruction_width=20
     ),
     "RenderCollection": single.RenderCollection,
     "RecordVideo": lambda env: single.RecordVideo(
@@ -116,8 +120,8 @@ WRAPPERS = {
     "ArrayConversion": lambda env: single.ArrayConversion(
         with_library("torch", env), env_xp=np, target_xp=torch()
     ),
-    "JaxToNumpy": no_library("an environment in JAX"),
-    "JaxToTorch": no_library("an environment in JAX"),
+    "JaxToNumpy": not_applicable("an environment in JAX"),
+    "JaxToTorch": not_applicable("an environment in JAX"),
     "NumpyToTorch": lambda env: single.NumpyToTorch(with_library("torch", env)),
 }
 DRAWN = {
@@ -132,10 +136,10 @@ DRAWN = {
 }
 BATCHED = {
     "VectorizeTransformObservation": lambda envs: batch.VectorizeTransformObservation(
-        boxed(envs), single.FlattenObservation
+        with_box_observations(envs), single.FlattenObservation
     ),
     "VectorizeTransformAction": lambda envs: batch.VectorizeTransformAction(
-        acting(envs), single.ClipAction
+        with_box_actions(envs), single.ClipAction
     ),
     "VectorizeTransformReward": lambda envs: batch.VectorizeTransformReward(
         envs, single.ClipReward, min_reward=-1.0, max_reward=1.0
@@ -145,24 +149,30 @@ BATCHED = {
         envs, lambda observation: observation
     ),
     "FilterObservation": lambda envs: batch.FilterObservation(
-        keyed(envs), list(envs.observation_space)[:1]
+        with_dict_observations(envs), list(envs.observation_space)[:1]
     ),
     "FlattenObservation": batch.FlattenObservation,
-    "GrayscaleObservation": no_library("images as observations"),
-    "ResizeObservation": no_library("images as observations"),
+    "GrayscaleObservation": not_applicable("images as observations"),
+    "ResizeObservation": not_applicable("images as observations"),
     "ReshapeObservation": lambda envs: batch.ReshapeObservation(
-        boxed(envs), (1, *envs.single_observation_space.shape)
+        with_box_observations(envs), (1, *envs.single_observation_space.shape)
     ),
     "RescaleObservation": lambda envs: batch.RescaleObservation(
-        boxed(envs), np.float64(0), np.float64(1)
+        with_box_observations(envs), np.float64(0), np.float64(1)
     ),
-    "DtypeObservation": lambda envs: batch.DtypeObservation(boxed(envs), np.float32),
-    "NormalizeObservation": lambda envs: batch.NormalizeObservation(boxed(envs)),
+    "DtypeObservation": lambda envs: batch.DtypeObservation(
+        with_box_observations(envs), np.float32
+    ),
+    "NormalizeObservation": lambda envs: batch.NormalizeObservation(
+        with_box_observations(envs)
+    ),
     "TransformAction": lambda envs: batch.TransformAction(
         envs, lambda actions: actions
     ),
-    "ClipAction": lambda envs: batch.ClipAction(acting(envs)),
-    "RescaleAction": lambda envs: batch.RescaleAction(acting(envs), -1.0, 1.0),
+    "ClipAction": lambda envs: batch.ClipAction(with_box_actions(envs)),
+    "RescaleAction": lambda envs: batch.RescaleAction(
+        with_box_actions(envs), -1.0, 1.0
+    ),
     "TransformReward": lambda envs: batch.TransformReward(
         envs, lambda rewards: rewards / 10
     ),
@@ -176,8 +186,8 @@ BATCHED = {
     "ArrayConversion": lambda envs: batch.ArrayConversion(
         with_library("torch", envs), env_xp=np, target_xp=torch()
     ),
-    "JaxToNumpy": no_library("an environment in JAX"),
-    "JaxToTorch": no_library("an environment in JAX"),
+    "JaxToNumpy": not_applicable("an environment in JAX"),
+    "JaxToTorch": not_applicable("an environment in JAX"),
     "NumpyToTorch": lambda envs: batch.NumpyToTorch(with_library("torch", envs)),
 }
 
@@ -193,7 +203,7 @@ def with_library(library, env):
     return env
 
 
-def timed(env):
+def with_time_limit(env):
     needs(
         env.spec.max_episode_steps or env.unwrapped.spec.max_episode_steps,
         "its episodes have no fixed end",
