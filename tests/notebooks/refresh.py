@@ -106,7 +106,7 @@ def describe(outputs):
             printed += output.text.splitlines()
         elif text := output.get("data", {}).get("text/plain", ""):
             tables.append(text)
-    guesses = ("No guess was written down", "You guessed")
+    guesses = ("You made no guess", "You guessed")
     said = " ".join(
         " ".join(line for line in printed if not line.startswith(guesses)).split()
     )

@@ -175,7 +175,7 @@ def run(path, folder, numbers=None, wrong=None, quotes=False):
         if numbers is None or number in numbers:
             attempts[one.position] = {STUB: stub, **wrong.get(number, {})}
             read[one.position] = "\n".join([*attempts[one.position].values(), one.code])
-            arguments = inspect.signature(judges[number].judge).parameters
+            arguments = inspect.signature(judges[number].grade).parameters
             read[one.checks[0]] += "\n" + "\n".join(arguments)
             found[number] = Tried(one.solution, {})
             checks = one.checks if quotes else one.checks[:1]

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import refresh
 import solutions
-from checks import Checks, demand
+from checks import Checks, require
 
 check = Checks("99 · Half")
 
 
 @check(1, points=2)
 def a_half(half):
-    demand(callable(half), "`half` is no function", "begin with def half(x):")
-    demand(half(4) == 2, f"half(4) is {half(4)}", "divide by two")
-    demand(half(5) == 2.5, "half(5) lost something", "/ and not //", earned=1)
+    require(callable(half), "`half` is no function", "begin with def half(x):")
+    require(half(4) == 2, f"half(4) is {half(4)}", "divide by two")
+    require(half(5) == 2.5, "half(5) lost something", "/ and not //", earned=1)
     return "It halves."
 
 
@@ -41,19 +41,19 @@ def test_verdict_reason_hint_and_points(capsys, names, points, words):
     assert eval("check.exercise(1)", {"check": check, **names}) == points
     assert words in capsys.readouterr().out
     [row] = check.points().to_dict("records")
-    assert row == {"exercise": 1, "title": "a half", "points": points, "of": 2}
+    assert row == {"exercise": 1, "title": "a half", "points": points, "max_points": 2}
 
 
 @pytest.mark.parametrize(
     ("mine", "truth", "within", "words"),
     [
-        ("?", 0.5, 0, "No guess was written down. It is 0.5."),
+        ("?", 0.5, 0, "You made no guess. The answer is 0.5."),
         (0.4, 0.5, 0.2, "close enough"),
         (0.4, np.float32(0.5), 0.05, "too low"),
-        (9, 3, 1, "You guessed 9; it is 3: too high."),
+        (9, 3, 1, "You guessed 9; the answer is 3: too high."),
         ("Evening", "evening", 0, "right"),
-        ("mira", "noor", 0, "not so"),
-        ("about 5", 7, 0, "which is no number"),
+        ("mira", "noor", 0, "wrong"),
+        ("about 5", 7, 0, "which is not a number"),
     ],
 )
 def test_a_guess_is_compared_with_the_truth(capsys, mine, truth, within, words):

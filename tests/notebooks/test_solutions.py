@@ -33,7 +33,9 @@ def check_verdicts(tried):
                 assert passed in verdict, named
             else:
                 assert refused in verdict and "Hint: " in verdict, named
-                assert "stopped with" not in verdict, f"{named}\nbut wrong answers run"
+                assert "Your answer raised" not in verdict, (
+                    f"{named}\nbut wrong answers run"
+                )
 
 
 @NOTEBOOKS
