@@ -144,7 +144,7 @@ class Checks:
         if _is_number(truth) and not isinstance(truth, Integral):
             shown = f"{truth:.3g}"
         if is_placeholder(guess):
-            print(f"You made no guess. The answer is {shown}.")
+            print(f"No guess was written down. The answer is {shown}.")
         elif not _is_number(truth):
             is_right = str(guess).strip().lower() == str(truth).strip().lower()
             word = "right" if is_right else "wrong"

@@ -110,10 +110,10 @@ def your_own_policy(my_policy, user):
         _mean_rewards(user, np.tile(codes_of_one, (len(codes), 1)))
         for codes_of_one in common
     ]
-    lead = estimate.paired_interval(rewards, max(constant, key=np.mean))
+    advantage = estimate.paired_interval(rewards, max(constant, key=np.mean))
     require(
-        lead.low > 0,
-        f"Sending one of its notifications always does as well: the difference is {lead} points per push",
+        advantage.low > 0,
+        f"Sending one of its notifications always does as well: the difference is {advantage} points per push",
         "The gain comes from the notification, not yet from its time. In which slot is your best one opened least?",
         earned=2,
     )

@@ -316,10 +316,8 @@ def a_better_rule(my_rule, learning, judged):
     tables = run_days(learning, my_rule, printed_seeds)
     rewards = rewards_of(tables)
     baseline = do_not_disturb_rewards(learning, printed_seeds)
-    lead = estimate.crossed_interval(rewards, baseline)
-    interval = (
-        f"{lead.mean:.1f} per day, 95 % interval from {lead.low:.1f} to {lead.high:.1f}"
-    )
+    advantage = estimate.crossed_interval(rewards, baseline)
+    interval = f"{advantage.mean:.1f} per day, 95 % interval from {advantage.low:.1f} to {advantage.high:.1f}"
     require(
         not is_close(rewards, baseline),
         "On every day it earns the same as do not disturb",
@@ -340,18 +338,18 @@ def a_better_rule(my_rule, learning, judged):
         "A notification that is never shown is never opened.",
     )
     require(
-        lead.high > 0,
+        advantage.high > 0,
         f"On the training days the rule is behind do not disturb: {interval}",
         "At which hours does she open most, and which app least? Look at the tables above.",
     )
     require(
-        lead.mean > 0,
+        advantage.mean > 0,
         f"On the training days the rule is not ahead: {interval}",
         "Try other hours, or leave out an app.",
         earned=1,
     )
     require(
-        lead.low > 0,
+        advantage.low > 0,
         f"The rule is ahead, but the interval includes zero: {interval} on the training days",
         "This may be chance. Look for a change that earns more: which app interrupts without being opened?",
         earned=1,

@@ -80,10 +80,10 @@ def trust_young_memories(best_guess):
         "usual place": lambda place, age, habit: habit,
     }
     for name, baseline in baselines.items():
-        lead = estimate.paired_interval(right, play(diary_policy(baseline, usual)))
+        advantage = estimate.paired_interval(right, play(diary_policy(baseline, usual)))
         require(
-            lead.low > 0,
-            f"On six new runs its lead over {name} is not above zero: {lead}",
+            advantage.low > 0,
+            f"On six new runs its lead over {name} is not above zero: {advantage}",
             "Change the age limit",
         )
     return f"{right.mean():.0f} of 1,000 on new runs, ahead of both."

@@ -15,9 +15,9 @@ def expected_user(recent, known, surprise=5.0):
     """Return the number of the likeliest user, and whether the decision is too close to judge."""
     likelihoods = [log_likelihood(recent, counts) for counts in known]
     new = log_likelihood(recent, (0, 0))
-    lead = new - max(likelihoods) - surprise
+    margin = new - max(likelihoods) - surprise
     user = len(known) if new > max(likelihoods) + surprise else np.argmax(likelihoods)
-    return int(user), abs(lead) < 1e-6
+    return int(user), abs(margin) < 1e-6
 
 
 @check(1, points=2)
