@@ -154,6 +154,7 @@ def build(
 
 
 def main() -> int:
+    """Write the course folder that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", metavar="FOLDER", help="the course folder")
     parser.add_argument(

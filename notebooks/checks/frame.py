@@ -140,18 +140,18 @@ class Checks:
             truth: The result.
             within: Largest difference of numbers that counts as right.
         """
-        shown = truth
+        result = truth
         if _is_number(truth) and not isinstance(truth, Integral):
-            shown = f"{truth:.3g}"
+            result = f"{truth:.3g}"
         if is_placeholder(guess):
-            print(f"No guess was written down. The answer is {shown}.")
+            print(f"No guess was written down. The answer is {result}.")
         elif not _is_number(truth):
             is_right = str(guess).strip().lower() == str(truth).strip().lower()
             word = "right" if is_right else "wrong"
-            print(f"You guessed {guess}; the answer is {shown}: {word}.")
+            print(f"You guessed {guess}; the answer is {result}: {word}.")
         elif not _is_number(guess):
             print(
-                f"You guessed {guess!r}, which is not a number; write it without quotes. The answer is {shown}."
+                f"You guessed {guess!r}, which is not a number; write it without quotes. The answer is {result}."
             )
         else:
             difference = float(guess) - float(truth)
@@ -159,7 +159,7 @@ class Checks:
                 word = "close enough"
             else:
                 word = "too high" if difference > 0 else "too low"
-            print(f"You guessed {float(guess):g}; the answer is {shown}: {word}.")
+            print(f"You guessed {float(guess):g}; the answer is {result}: {word}.")
 
 
 def _is_number(value):

@@ -129,11 +129,11 @@ def _require_existing(words, user):
             "Read the warning above the verdict: it shows the nearest known word",
         )
     history = user.schema.notification.decode(user.history.notification_codes)
-    known = set()
+    combinations = set()
     for table in (history, user.catalogue):
-        known.update(map(tuple, table[LINKED].astype(str).values.tolist()))
+        combinations.update(map(tuple, table[LINKED].astype(str).values.tolist()))
     sent = dict.fromkeys(map(tuple, words[LINKED].values.tolist()))
-    unknown = [row for row in sent if row not in known]
+    unknown = [row for row in sent if row not in combinations]
     require(
         not unknown,
         f"No notification combines {' with '.join(map(repr, unknown[0] if unknown else ()))}",

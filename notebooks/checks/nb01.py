@@ -373,10 +373,10 @@ def split_by_time(split, diary):
             f"{len(diary):,} rows became {len(earlier):,} and {len(later):,}",
             "Every row belongs to exactly one part",
         )
-        both = earlier.index.intersection(later.index)
+        shared = earlier.index.intersection(later.index)
         require(
-            not len(both),
-            f"{len(both):,} rows are in both parts",
+            not len(shared),
+            f"{len(shared):,} rows are in both parts",
             "`later` holds the rows that are not in `earlier`",
         )
         require(

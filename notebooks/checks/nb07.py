@@ -74,19 +74,21 @@ def trust_young_memories(best_guess):
             "An old memory is worse than the habit: the age has to matter",
         )
     usual, play = room(runs=6)
-    right = play(diary_policy(best_guess, usual))
+    returns = play(diary_policy(best_guess, usual))
     baselines = {
         "last seen": lambda place, age, habit: place,
         "usual place": lambda place, age, habit: habit,
     }
     for name, baseline in baselines.items():
-        advantage = estimate.paired_interval(right, play(diary_policy(baseline, usual)))
+        advantage = estimate.paired_interval(
+            returns, play(diary_policy(baseline, usual))
+        )
         require(
             advantage.low > 0,
             f"On six new runs its lead over {name} is not above zero: {advantage}",
             "Change the age limit",
         )
-    return f"{right.mean():.0f} of 1,000 on new runs, ahead of both."
+    return f"{returns.mean():.0f} of 1,000 on new runs, ahead of both."
 
 
 @check(2, points=2)
@@ -226,14 +228,14 @@ def share_out_32_slots(EPISODES, MyAgent):
         "At most 22 remain",
     )
     agent = MyAgent(32)
-    right = room()[1](agent)
+    returns = room()[1](agent)
     require(
         agent.memories[0][0].capacity == EPISODES
         and agent.memories[0][1].capacity == 10,
         "The capacities of the agent's memories differ from `EPISODES` and 10",
         "Do not change the class, and run the cell again",
     )
-    gain = estimate.paired_interval(right, returns_with_22_slots())
+    gain = estimate.paired_interval(returns, returns_with_22_slots())
     problem = (
         "too few: memories are removed before they are out of date"
         if EPISODES < 6

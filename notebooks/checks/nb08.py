@@ -12,8 +12,8 @@ check = Checks("8 · Interventions")
 @check(1)
 def beat_both_drugs_always(my_rule):
     world = treatment.make_world()
-    others = treatment.near_unhealthy(world, 3, np.random.default_rng(1))
-    starts = np.vstack([world.model.state("unhealthy"), others])
+    other_starts = treatment.near_unhealthy(world, 3, np.random.default_rng(1))
+    starts = np.vstack([world.model.state("unhealthy"), other_starts])
     states, actions, rewards = treatment.treat(
         world, lambda states: _actions(my_rule, states), starts=starts
     )

@@ -241,8 +241,8 @@ def the_cost_of_coming_back(recovery_loss):
 
 @check(5, points=2)
 def an_agent_that_forgets_less(mine, short, usual_logs):
-    lives = run_syllabi(short, [mine], seeds=len(usual_logs), progress=False)
-    my_logs = lives[mine.name]
+    logs_by_agent = run_syllabi(short, [mine], seeds=len(usual_logs), progress=False)
+    my_logs = logs_by_agent[mine.name]
     settings = Settings(normalization="none")
     names = (MAINTENANCE, EVALUATION)
 
@@ -252,10 +252,13 @@ def an_agent_that_forgets_less(mine, short, usual_logs):
             for log in logs
         ]
 
-    mine = lifetime_metrics(my_logs)
-    usual = lifetime_metrics(usual_logs)
+    my_lifetimes = lifetime_metrics(my_logs)
+    usual_lifetimes = lifetime_metrics(usual_logs)
     maintenance, evaluation = (
-        paired_interval([life[name] for life in mine], [life[name] for life in usual])
+        paired_interval(
+            [life[name] for life in my_lifetimes],
+            [life[name] for life in usual_lifetimes],
+        )
         for name in names
     )
     is_constant = np.std([log["reward"].mean() for log in my_logs]) < 1e-9

@@ -186,9 +186,9 @@ def numbers_in(markdown):
 
 
 def lines_of(text):
-    """Return [(line, values)] of a printed text; values with a unit occur with and without it.
+    r"""Return [(line, values)] of a printed text; values with a unit occur with and without it.
 
-    >>> lines_of("46% of 1,234\\n-1e-05 [0.2, 1.]")
+    >>> lines_of("46% of 1,234\n-1e-05 [0.2, 1.]")
     [('46% of 1,234', [46.0, 0.46, 1234.0]), ('-1e-05 [0.2, 1.]', [-1e-05, 0.2, 1.0])]
     """
     lines = []
@@ -250,21 +250,21 @@ def evaluate(kind, name, expression):
     return float(eval(expression, {**vars(module), **names}))
 
 
-def fault(number, source, known):
+def fault(number, source, available):
     """Return a message if `source` does not give `number`, else "".
 
     Args:
         number: A Number.
         source: The source as it is listed.
-        known: {"output", "code", "solution": lines}. With None instead of lines it is not checked.
+        available: {"output", "code", "solution": lines}. With None instead of lines it is not checked.
     """
     kind, _, words = source.partition(":")
     kind, _, name = kind.partition(" ")
     words = words.strip()
     if kind in ("source", "text"):
         return "" if words else f"{source!r} has no text after the colon"
-    if kind in known:
-        lines = known[kind]
+    if kind in available:
+        lines = available[kind]
     elif kind == "notebook":
         other = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
         lines = output_lines(other.cells)
@@ -316,10 +316,12 @@ def complaints(notebook, solutions=None):
         solutions: {position of the text with a solution: printed lines}; None if they did not run.
     """
     messages = []
-    known = lines_by_kind(notebook.cells, None)
+    available = lines_by_kind(notebook.cells, None)
     for position, _, written, listed in texts(notebook.cells):
         if solutions is not None:
-            known["solution"] = solutions.get(position) or sum(solutions.values(), [])
+            available["solution"] = solutions.get(position) or sum(
+                solutions.values(), []
+            )
         for text, numbers in written.items():
             sources = listed.get(text, [])
             place = f"cell {position}, {text!r} in: {numbers[0].sentence}\n   "
@@ -328,7 +330,7 @@ def complaints(notebook, solutions=None):
                     f"{place} written {len(numbers)} times, {len(sources)} sources"
                 )
             for number, source in zip(numbers, sources):
-                if message := fault(number, source, known):
+                if message := fault(number, source, available):
                     messages.append(f"{place} {message}")
         for text in listed.keys() - written.keys():
             messages.append(f"cell {position}: {text!r} is listed and not in the text")
@@ -340,15 +342,15 @@ def words_of(text):
     return set(re.findall(r"[^\W\d_]{3,}", text.lower()))
 
 
-def proposal(number, known):
+def proposal(number, available):
     """Return the likeliest source of a number, or None.
 
     It is the line that shares most words with the sentence, otherwise the code.
     """
     words = words_of(number.sentence)
-    in_code = number.matches(known["code"][0][1])
+    in_code = number.matches(available["code"][0][1])
     for kind in ("solution", "output"):
-        lines = [line for line, values in known[kind] if number.matches(values)]
+        lines = [line for line, values in available[kind] if number.matches(values)]
         best = max(lines, key=lambda line: len(words & words_of(line)), default=None)
         if best is not None and (words & words_of(best) or not in_code):
             label = LABEL.search(best)
@@ -364,12 +366,12 @@ def propose(notebook, solutions):
     """
     report = []
     for position, cell, written, listed in texts(notebook.cells):
-        known = lines_by_kind(notebook.cells, solutions.get(position, []))
+        available = lines_by_kind(notebook.cells, solutions.get(position, []))
         current = {}
         for text, numbers in written.items():
             sources = listed.get(text, [])[: len(numbers)]
             for number in numbers[len(sources) :]:
-                source = proposal(number, known)
+                source = proposal(number, available)
                 report.append(
                     f"cell {position}: {text!r}: {source} <- {number.sentence}"
                 )

@@ -62,7 +62,7 @@ def exercises(cells):
         ]
 
     starts = tagged("exercise", range(len(cells)))
-    found = []
+    result = []
     for start, end in zip(starts, [*starts[1:], len(cells)]):
         following = range(start + 1, end)
         folded = [
@@ -72,8 +72,8 @@ def exercises(cells):
         blocks = BLOCK.findall(cells[solution].source) if folded else []
         code = blocks[0] if len(blocks) == 1 else None
         checks = tuple(tagged("check", following))
-        found.append(Exercise(start, checks, solution, code))
-    return found
+        result.append(Exercise(start, checks, solution, code))
+    return result
 
 
 def wrong_answers(stem):
@@ -134,10 +134,10 @@ class Session:
             module = ast.Module(body[:-1] if last else body, [])
             exec(compile(module, file, "exec"), vars(self.module))
             if last:
-                value = compile(ast.Expression(last.value), file, "eval")
-                shown = eval(value, vars(self.module))
-                if shown is not None:
-                    print(pretty(shown))
+                code = compile(ast.Expression(last.value), file, "eval")
+                value = eval(code, vars(self.module))
+                if value is not None:
+                    print(pretty(value))
         plt.close("all")
         return printed.getvalue()
 

@@ -35,54 +35,54 @@ ACRONYMS = {"SMART", "SCOPE", "DARPA", "SWITCH", "MAGIC", "SARSA", "REINFORCE"}
 
 def faults_of_outputs(outputs):
     """Return the faults of the outputs of a cell, a list of str."""
-    found = []
+    messages = []
     has_picture = False
     words = ""
     for output in outputs:
         data = dict(output.get("data", {}))
         picture = data.pop("image/png", None)
         if output.output_type == "error":
-            found.append(f"{output.ename}: {output.evalue}")
+            messages.append(f"{output.ename}: {output.evalue}")
         elif output.get("name") == "stderr":
-            found.append(f"stderr: {output.text}")
+            messages.append(f"stderr: {output.text}")
         elif MACHINE_PATH.search(
             output.get("text", "") + " ".join(map(str, data.values()))
         ):
-            found.append("a path of one machine")
+            messages.append("a path of one machine")
         if picture:
             has_picture = True
             if len(base64.b64decode(picture)) > MAX_PICTURE_SIZE:
-                found.append("a large picture")
+                messages.append("a large picture")
             if not output.metadata.get("image/png", {}).get("alt"):
-                found.append("a picture without an alternative text")
+                messages.append("a picture without an alternative text")
         value = data.get("text/plain", "").strip()
         words += output.get("text", "").strip() or BARE_REPR.sub("", value)
     if has_picture and not words:
-        found.append("a picture without a line of text that nbval can compare")
-    return found
+        messages.append("a picture without a line of text that nbval can compare")
+    return messages
 
 
 def faults(notebook):
     """Return the faults of a saved notebook, a list of str."""
-    found = [refresh.unrun_reason(notebook)]
+    messages = [refresh.unrun_reason(notebook)]
     has_guess = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             has_guess = has_guess or "**Guess" in cell.source
             capitals = CAPITALS.findall(CODE_AND_LINKS.sub("", cell.source))
-            found += [
+            messages += [
                 f"{word}: a placeholder?" for word in capitals if word not in ACRONYMS
             ]
             continue
         if has_guess and cell.outputs:
             has_guess = False
             if not cell.metadata.get("jupyter", {}).get("outputs_hidden"):
-                found.append("the answer to a guess is not folded (outputs_hidden)")
+                messages.append("the answer to a guess is not folded (outputs_hidden)")
         unwrapped = ast.unparse(ast.parse(solutions.MAGIC.sub("", cell.source)))
         if len(unwrapped.splitlines()) > MAX_CELL_LINES:
-            found.append(f"a long cell: {cell.source[:60]}")
-        found += faults_of_outputs(cell.outputs)
-    return [fault for fault in found if fault]
+            messages.append(f"a long cell: {cell.source[:60]}")
+        messages += faults_of_outputs(cell.outputs)
+    return [fault for fault in messages if fault]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)

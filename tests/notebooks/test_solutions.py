@@ -41,8 +41,8 @@ def assert_verdicts(attempts):
 
 @NOTEBOOKS
 def test_checks_accept_solutions_and_refuse_wrong_answers(path, tmp_path):
-    found = solutions.exercises(nbformat.read(path, as_version=4).cells)
-    numbers = set(range(1, len(found) + 1)).difference(
+    exercises = solutions.exercises(nbformat.read(path, as_version=4).cells)
+    numbers = set(range(1, len(exercises) + 1)).difference(
         SLOW_EXERCISES.get(path.stem, ())
     )
     attempts = solutions.run(path, tmp_path, numbers)
@@ -73,7 +73,8 @@ def test_a_notebook_runs_for_another_user(name, tmp_path):
     assert "\n".join(code).count('USER = "mira"') == 1
     with solutions.Session(tmp_path) as session:
         printed = "".join(
-            session.run(one.replace('USER = "mira"', 'USER = "noor"')) for one in code
+            session.run(source.replace('USER = "mira"', 'USER = "noor"'))
+            for source in code
         )
     assert "noor" in printed.lower()
     assert "user 'mira'" not in printed
