@@ -93,7 +93,7 @@ def _mark(cell, name, grade=False, solution=False, locked=False, **points):
 def points_of(path: Path) -> dict[int, int]:
     """Return {number of an exercise: its most points} of the notebook at `path`.
 
-    The points are those of the checks that the notebook imports.
+    The points come from the checks that the notebook imports.
     """
     sys.path.insert(0, str(path.parent))
     notebook = nbformat.read(path, as_version=4)

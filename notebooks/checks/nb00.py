@@ -41,7 +41,7 @@ def reward_of_an_answer(reward_of):
     )
     require(
         rewards[False, True] > rewards[True, True],
-        "An open of ours gets the same reward whether the real one was opened or not",
+        "An open of ours earns no more if the real one was dismissed",
         "Look at the column *ours was opened*: its two rows differ",
     )
     wrong = [case for case in POINTS if abs(rewards[case] - POINTS[case]) > 1e-9]

@@ -198,12 +198,12 @@ def the_direct_method(fitted_values):
     last, first = np.mean(state_values, axis=0)[::-1]
     require(
         not is_close(last, 2.0),
-        "The value of the last step is that of the best action",
+        "The last step has the value of the best action",
         "The new policy does not always take the best action: weight the actions by its probabilities",
     )
     require(
         abs(last - 1.0) > 0.15,
-        "The value of the last step is that of uniform choice, or of the old policy",
+        "The last step has the value of uniform choice, or of the old policy",
         "Which argument holds the probabilities of the new policy?",
     )
     require(

@@ -110,7 +110,7 @@ def other_rooms_other_crossings(crossing):
         )
         require(
             np.isclose(expected, our_crossing) or not np.isclose(answer, our_crossing),
-            f"{case}: the crossing is that of our room",
+            f"{case}: this is the crossing of our room",
             "Compute 0.4 and 0.9 from the arguments",
         )
         require(

@@ -152,7 +152,7 @@ def one_iteration_of_fitted_Q_iteration(one_iteration):
         )
     require(
         np.allclose(targets, rewards + 0.7 * best),
-        "The targets are not those of Bellman's equation",
+        "The targets do not follow Bellman's equation",
         "Compute one of them by hand, in the corridor, and compare it with yours",
     )
     return "Targets from the last Q, and one regression per action: that is the whole iteration."
@@ -199,7 +199,7 @@ def one_round_of_DAgger(one_round, states_of, fit_tree, world):
         )
         require(
             not _is_same(examples, replaced) and not _is_same(examples, added),
-            "The new states are those of the teacher's treatment",
+            "The new states come from the teacher's treatment",
             "Who has to act, so that we see the learner's mistakes?",
         )
     require(

@@ -269,12 +269,12 @@ def an_agent_that_forgets_less(mine, short, usual_logs):
     )
     require(
         maintenance.low > 0,
-        f"It does not surely forget less than linear Q: the interval {maintenance} must be above 0",
+        f"It may forget as much as linear Q: the interval {maintenance} must be above 0",
         "Why should the south change the weights of the north? Think of a learner for each",
     )
     require(
         evaluation.low > 0,
-        f"It forgets less, but does not surely earn more in its tests: {evaluation}",
+        f"It forgets less, but the gain in its tests may be zero: {evaluation}",
         "Keep everything that linear Q learns, not only a part",
         earned=1,
     )

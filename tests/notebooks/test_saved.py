@@ -136,7 +136,7 @@ def test_a_broken_rule_is_reported(notebook, fault):
 
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
-    """Copy a notebook, which the commands find instead of those of the course."""
+    """Copy a notebook; the commands find the copy instead of the course."""
     path = tmp_path / "04_value.ipynb"
     path.write_bytes((refresh.NOTEBOOKS / path.name).read_bytes())
     monkeypatch.setattr(refresh, "NOTEBOOKS", tmp_path)
