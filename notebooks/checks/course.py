@@ -1,12 +1,12 @@
-"""A course folder for nbgrader out of these notebooks, for whoever teaches a class.
+"""Make a course folder for nbgrader from these notebooks, for teachers.
 
     python notebooks/checks/course.py FOLDER 02 04 ...
 
-Each notebook that is named becomes an assignment. FOLDER/source/NOTEBOOK/ holds the notebook without its folded
-solutions, its exercises and checks marked for nbgrader with their points, and the checks beside it;
-FOLDER/nbgrader_config.py is written once.
+Each named notebook becomes an assignment. FOLDER/source/NOTEBOOK/ holds the notebook without its
+solutions, with its exercises and checks marked for nbgrader, and the checks beside it.
+FOLDER/nbgrader_config.py is written if it is missing.
 Then, in FOLDER: `nbgrader generate_assignment NOTEBOOK`, hand out release/, collect into submitted/,
-`nbgrader autograde NOTEBOOK`, `nbgrader export`. notebooks/README.md has the whole way.
+`nbgrader autograde NOTEBOOK`, `nbgrader export`. notebooks/README.md describes every step.
 """
 
 import argparse
@@ -21,49 +21,51 @@ import nbformat
 NOTEBOOKS = Path(__file__).resolve().parents[1]
 CHECKS = re.compile(r"^from checks\.(nb\d\d) import check$", re.MULTILINE)
 GRADED = re.compile(r"^check\.exercise\((\d+)\)$", re.MULTILINE)
-CONFIG = '''"""What nbgrader is told of this course."""
+CONFIG = '''"""Settings of nbgrader for this course."""
 
 c = get_config()  # noqa: F821 (nbgrader runs this file with it)
-# An exercise is handed out as it stands: its first lines show what the answer has to be called.
+# Exercises keep their stubs: the first lines show the names that the checks expect.
 c.GenerateAssignment.preprocessors = [
     f"nbgrader.preprocessors.{name}" for name in (
         "IncludeHeaderFooter", "LockCells", "ClearOutput", "CheckCellMetadata", "ComputeChecksums", "SaveCells",
         "ComputeChecksums", "CheckCellMetadata")]
-c.ExecutePreprocessor.timeout = 600        # seconds a cell
+c.ExecutePreprocessor.timeout = 600        # seconds per cell
 '''
 
 
 def assignment(
     notebook: nbformat.NotebookNode, points: dict[int, int]
 ) -> nbformat.NotebookNode:
-    """The notebook as an assignment, in place: marks for nbgrader, and no solutions.
+    """Turn a notebook into an assignment, in place: mark its cells for nbgrader, remove solutions.
 
-    points   {number of an exercise: the most points it gives}
-    Raises ValueError when a check is for an exercise without points, or an exercise has no check.
+    Args:
+        notebook: The notebook.
+        points: {number of an exercise: its most points}.
+
+    Raises:
+        ValueError: If the exercises, the checks and the points do not match.
     """
     notebook.cells = [cell for cell in notebook.cells if not _is_solution(cell)]
-    number, graded = 0, []
+    exercise_count = 0
+    graded = []
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", ())
         if "exercise" in tags:
-            number += 1
-            _mark(cell, f"exercise-{number}", solution=True)
-        elif "check" in tags and (found := GRADED.search(cell.source)):
-            graded.append(int(found[1]))
-            if graded[-1] not in points:
+            exercise_count += 1
+            _mark(cell, f"exercise-{exercise_count}", solution=True)
+        elif "check" in tags and (match := GRADED.search(cell.source)):
+            number = int(match[1])
+            graded.append(number)
+            if number not in points:
                 raise ValueError(
-                    f"check.exercise({graded[-1]}): there are points for {sorted(points)}"
+                    f"check.exercise({number}) has no points; there are points for {sorted(points)}"
                 )
             _mark(
-                cell,
-                f"check-{found[1]}",
-                grade=True,
-                locked=True,
-                points=points[graded[-1]],
+                cell, f"check-{number}", grade=True, locked=True, points=points[number]
             )
-    if not graded == sorted(points) == list(range(1, number + 1)):
+    if not graded == sorted(points) == list(range(1, exercise_count + 1)):
         raise ValueError(
-            f"{number} cells tagged exercise and checks for {graded}, but points for {sorted(points)}"
+            f"{exercise_count} cells are tagged exercise; there are checks for {graded} and points for {sorted(points)}"
         )
     return notebook
 
@@ -89,68 +91,78 @@ def _mark(cell, name, grade=False, solution=False, locked=False, **points):
 
 
 def points_of(path: Path) -> dict[int, int]:
-    """{number of an exercise: the most points it gives} of the notebook at `path`, from the checks it imports."""
+    """Return {number of an exercise: its most points} of the notebook at `path`.
+
+    The points come from the checks that the notebook imports.
+    """
     sys.path.insert(0, str(path.parent))
     notebook = nbformat.read(path, as_version=4)
     module = next(
-        found[1] for cell in notebook.cells if (found := CHECKS.search(cell.source))
+        match[1] for cell in notebook.cells if (match := CHECKS.search(cell.source))
     )
-    check = importlib.import_module(f"checks.{module}").check
-    return {number: one.points for number, one in sorted(check.exercises.items())}
+    exercises = importlib.import_module(f"checks.{module}").check.exercises
+    return {number: exercises[number].points for number in sorted(exercises)}
 
 
 def build(
     folder: str | Path, names: list[str], notebooks: Path = NOTEBOOKS
 ) -> list[Path]:
-    """Writes the course folder; returns the notebooks it wrote.
+    """Write the course folder; return the paths of the assignments.
 
-    names      how a notebook's file name begins, such as "02" or "04_value"
-    notebooks  the folder where the notebooks and their checks/ are
-    Raises FileNotFoundError when a name fits no notebook or several, FileExistsError when an assignment is there.
+    Args:
+        folder: The course folder.
+        names: Beginnings of the notebooks' file names, such as "02" or "04_value".
+        notebooks: Folder of the notebooks and their checks/.
+
+    Raises:
+        FileNotFoundError: If a name fits no notebook or several.
+        FileExistsError: If an assignment exists already.
     """
-    there, written = sorted(notebooks.glob("[0-9]*.ipynb")), []
+    existing = sorted(notebooks.glob("[0-9]*.ipynb"))
+    targets = []
     for name in names:
-        fits = [
-            path for path in there if path.stem.startswith(name.removesuffix(".ipynb"))
-        ]
-        if len(fits) != 1:
+        stem = name.removesuffix(".ipynb")
+        matches = [path for path in existing if path.stem.startswith(stem)]
+        if len(matches) != 1:
             raise FileNotFoundError(
-                f"{name!r} is the beginning of {len(fits)} notebooks of "
-                f"{[path.stem for path in there]}; exactly one is needed"
+                f"{name!r} fits {len(matches)} notebooks of "
+                f"{[path.stem for path in existing]}; it must fit exactly one"
             )
-        written.append(Path(folder, "source", fits[0].stem, fits[0].name))
-        if written[-1].exists():
+        target = Path(folder, "source", matches[0].stem, matches[0].name)
+        targets.append(target)
+        if target.exists():
             raise FileExistsError(
-                f"{written[-1]} is there; remove its folder to make it anew"
+                f"{target} exists; remove its folder to write it again"
             )
-    for path in written:
-        original = notebooks / path.name
+    for target in targets:
+        original = notebooks / target.name
         notebook = assignment(
             nbformat.read(original, as_version=4), points_of(original)
         )
-        path.parent.mkdir(parents=True)
+        target.parent.mkdir(parents=True)
         shutil.copytree(
             notebooks / "checks",
-            path.parent / "checks",
+            target.parent / "checks",
             ignore=shutil.ignore_patterns("__pycache__", "course.py"),
         )
-        shutil.copy(notebooks / "glossary.md", path.parent)
-        nbformat.write(notebook, path)
+        shutil.copy(notebooks / "glossary.md", target.parent)
+        nbformat.write(notebook, target)
     config = Path(folder, "nbgrader_config.py")
     if not config.exists():
         config.write_text(CONFIG, encoding="utf-8")
-    return written
+    return targets
 
 
 def main() -> int:
+    """Write the course folder that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", metavar="FOLDER")
+    parser.add_argument("folder", metavar="FOLDER", help="the course folder")
     parser.add_argument(
         "names", nargs="+", metavar="NOTEBOOK", help="such as 02, or 04_value"
     )
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        for path in build(given.folder, given.names):
+        for path in build(arguments.folder, arguments.names):
             print(path)
     except (FileNotFoundError, FileExistsError) as error:
         parser.error(str(error))

@@ -1,4 +1,4 @@
-"""The frame of the checks: it finds the names, says the verdict, keeps the points."""
+"""The frame of the checks: it looks up the answers, prints the verdict, and keeps the points."""
 
 import inspect
 import traceback
@@ -8,176 +8,208 @@ from numbers import Integral, Real
 from typing import Any
 
 
-class NotYet(Exception):
-    """A demand that was not met."""
+class Rejected(Exception):
+    """A requirement that an answer does not meet."""
 
     def __init__(self, reason, hint, earned):
         super().__init__(reason)
-        self.reason, self.hint, self.earned = reason, hint, earned
+        self.reason = reason
+        self.hint = hint
+        self.earned = earned
 
 
-def demand(met: Any, reason: str, hint: str, earned: int = 0) -> None:
-    """Goes on when `met` is true. If not, the answer gets `earned` points, and the reader the reason and the hint."""
-    if not met:
-        raise NotYet(reason, hint, earned)
+def require(condition: Any, reason: str, hint: str, earned: int = 0) -> None:
+    """Reject the answer unless `condition` is true.
+
+    Args:
+        condition: The requirement.
+        reason: The mistake, for the student.
+        hint: The next thing to think about.
+        earned: Points of an answer that fails here.
+
+    Raises:
+        Rejected: If `condition` is false.
+    """
+    if not condition:
+        raise Rejected(reason, hint, earned)
 
 
-def unwritten(answer: Any) -> bool:
-    """Whether this is what stands in an exercise before anything was written: None, ... or "?"."""
+def is_placeholder(answer: Any) -> bool:
+    """Return whether an answer is still a placeholder: None, ... or "?"."""
     return answer is None or answer is ... or isinstance(answer, str) and answer == "?"
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise: its number, what it is called, the most points it gives, and the function that judges it."""
+    """An exercise of a notebook.
+
+    Attributes:
+        number: Its number in the notebook.
+        title: Its title.
+        points: Points of a right answer.
+        grade: Function of the answers; it returns a comment or raises Rejected.
+    """
 
     number: int
     title: str
     points: int
-    judge: Callable[..., str]
+    grade: Callable[..., str]
 
 
 class Checks:
-    """The checks of one notebook. `notebook` is its title, such as "4 · What a state is worth"."""
+    """The checks of one notebook.
+
+    Args:
+        notebook: Its title, such as "4 · What a state is worth".
+    """
 
     def __init__(self, notebook: str) -> None:
-        self.notebook, self.exercises, self.earned = (
-            notebook,
-            dict[int, Exercise](),
-            dict[int, int](),
-        )
+        self.notebook = notebook
+        self.exercises = dict[int, Exercise]()
+        self.earned = dict[int, int]()
 
     def __call__(self, number: int, points: int = 1) -> Callable:
-        """Decorator: the function judges exercise `number`, and its name is the exercise's title."""
+        """Register the decorated function as the check of exercise `number`.
 
-        def add(judge):
+        The function's name is the exercise's title.
+        """
+
+        def add(grade):
             if number in self.exercises:
-                raise ValueError(f"exercise {number} is there twice")
-            self.exercises[number] = Exercise(
-                number, judge.__name__.replace("_", " "), points, judge
-            )
-            return judge
+                raise ValueError(f"exercise {number} has two checks")
+            title = grade.__name__.replace("_", " ")
+            self.exercises[number] = Exercise(number, title, points, grade)
+            return grade
 
         return add
 
     def exercise(self, number: int) -> int:
-        """Judges exercise `number` by the names of whoever calls; prints the verdict, returns the points.
+        """Grade exercise `number` by the caller's global names; print the verdict, return the points.
 
-        Raises KeyError when there is no such exercise. What goes wrong in an answer raises nothing: it is said.
+        An error in an answer is printed, not raised.
+
+        Raises:
+            KeyError: If there is no such exercise.
         """
         if number not in self.exercises:
             raise KeyError(
                 f"{self.notebook} has no exercise {number}; it has {sorted(self.exercises)}"
             )
-        one = self.exercises[number]
+        exercise = self.exercises[number]
+        names = inspect.currentframe().f_back.f_globals
         try:
-            said = one.judge(
-                **_given(one.judge, inspect.currentframe().f_back.f_globals)
-            )
-            points, verdict = (
-                one.points,
-                f"✓ Exercise {number}: {_points(one.points, one.points)}. {said}",
-            )
-        except NotYet as no:
-            points, verdict = no.earned, _refused(one, no.earned, no.reason, no.hint)
+            comment = exercise.grade(**_answers(exercise.grade, names))
+        except Rejected as rejection:
+            points = rejection.earned
+            verdict = _rejection(exercise, points, rejection.reason, rejection.hint)
         except Exception as error:
-            points, verdict = 0, _refused(one, 0, *_accident(error))
+            points = 0
+            verdict = _rejection(exercise, points, *_describe(error))
+        else:
+            points = exercise.points
+            verdict = f"✓ Exercise {number}: {_points(points, points)}. {comment}"
         self.earned[number] = points
         print(verdict)
         return points
 
     def points(self) -> Any:
-        """A row an exercise: number, title, points so far (0 where it was not judged yet), and the most there are."""
+        """Return a table with a row per exercise: number, title, points so far, and most points.
+
+        An exercise that was not graded yet has 0 points.
+        """
         import pandas as pd
 
         return pd.DataFrame(
             [
                 {
-                    "exercise": one.number,
-                    "title": one.title,
-                    "points": self.earned.get(one.number, 0),
-                    "of": one.points,
+                    "exercise": number,
+                    "title": exercise.title,
+                    "points": self.earned.get(number, 0),
+                    "max_points": exercise.points,
                 }
-                for _, one in sorted(self.exercises.items())
+                for number, exercise in sorted(self.exercises.items())
             ]
         )
 
     @staticmethod
-    def guess(mine: Any, truth: Any, within: float = 0.0) -> None:
-        """Says how a guess compares with what came out; numbers that are `within` of the truth count as right."""
-        shown = (
-            f"{truth:.3g}"
-            if _is_number(truth) and not isinstance(truth, Integral)
-            else truth
-        )
-        if unwritten(mine):
-            print(f"No guess was written down. It is {shown}.")
+    def guess(guess: Any, truth: Any, within: float = 0.0) -> None:
+        """Print how a guess compares with the result.
+
+        Args:
+            guess: The guess, or a placeholder.
+            truth: The result.
+            within: Largest difference of numbers that counts as right.
+        """
+        result = truth
+        if _is_number(truth) and not isinstance(truth, Integral):
+            result = f"{truth:.3g}"
+        if is_placeholder(guess):
+            print(f"No guess was written down. The answer is {result}.")
         elif not _is_number(truth):
-            alike = str(mine).strip().lower() == str(truth).strip().lower()
+            is_right = str(guess).strip().lower() == str(truth).strip().lower()
+            word = "right" if is_right else "wrong"
+            print(f"You guessed {guess}; the answer is {result}: {word}.")
+        elif not _is_number(guess):
             print(
-                f"You guessed {mine}; it is {shown}: {'right' if alike else 'not so'}."
-            )
-        elif not _is_number(mine):
-            print(
-                f"You guessed {mine!r}, which is no number: write one without quotes. It is {shown}."
+                f"You guessed {guess!r}, which is not a number; write it without quotes. The answer is {result}."
             )
         else:
-            off = float(mine) - float(truth)
-            how = (
-                "close enough"
-                if abs(off) <= within
-                else "too high"
-                if off > 0
-                else "too low"
-            )
-            print(f"You guessed {float(mine):g}; it is {shown}: {how}.")
+            difference = float(guess) - float(truth)
+            if abs(difference) <= within:
+                word = "close enough"
+            else:
+                word = "too high" if difference > 0 else "too low"
+            print(f"You guessed {float(guess):g}; the answer is {result}: {word}.")
 
 
 def _is_number(value):
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _points(earned, most):
-    return f"{earned} of {most} point{'' if most == 1 else 's'}"
+def _points(earned, maximum):
+    return f"{earned} of {maximum} point{'' if maximum == 1 else 's'}"
 
 
-def _refused(one, earned, reason, hint):
-    return f"✗ Exercise {one.number}: {_points(earned, one.points)}. {_sentence(reason)}\n  Hint: {_sentence(hint)}"
+def _rejection(exercise, earned, reason, hint):
+    """Return the verdict on a wrong answer."""
+    points = _points(earned, exercise.points)
+    return f"✗ Exercise {exercise.number}: {points}. {_sentence(reason)}\n  Hint: {_sentence(hint)}"
 
 
-def _sentence(words):
-    words = words.strip()
-    return words if words.endswith((".", "?", "!", ":")) else words + "."
+def _sentence(text):
+    text = text.strip()
+    return text if text.endswith((".", "?", "!", ":")) else text + "."
 
 
-def _given(judge, names):
-    """The arguments of `judge`, taken from the notebook's names. Raises NotYet where one is missing or not written."""
-    given = {}
-    for name in inspect.signature(judge).parameters:
-        demand(
+def _answers(grade, names):
+    """Return the arguments of `grade` from the notebook's names.
+
+    Raises Rejected if one is missing or still a placeholder.
+    """
+    answers = {}
+    for name in inspect.signature(grade).parameters:
+        require(
             name in names,
             f"There is no `{name}` yet",
             "Run the cells above, from the top of the notebook.",
         )
-        given[name] = names[name]
-        demand(
-            not unwritten(given[name]),
+        answers[name] = names[name]
+        require(
+            not is_placeholder(answers[name]),
             f"`{name}` is still empty",
-            f"Write your answer where it says `{name} =`.",
+            f"Write your answer in the line `{name} =`.",
         )
-    return given
+    return answers
 
 
-def _accident(error):
-    """Reason and hint for an answer that raised."""
-    own = [
+def _describe(error):
+    """Return reason and hint for an answer that raised an error."""
+    cells = [
         step
         for step in traceback.extract_tb(error.__traceback__)
         if "ipykernel" in step.filename or step.filename.startswith("<")
     ]
-    at = f", in `{own[-1].line}`" if own and own[-1].line else ""
-    reason = f"Your answer stopped with {type(error).__name__}: {error}{at}"
-    hint = (
-        "Call it in a cell of its own with one simple input, and print what it returns."
-    )
+    line = f", in `{cells[-1].line}`" if cells and cells[-1].line else ""
+    reason = f"Your answer raised {type(error).__name__}: {error}{line}"
+    hint = "Call it in a separate cell with one simple input, and print the result."
     return reason, hint

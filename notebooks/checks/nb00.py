@@ -1,9 +1,9 @@
-"""Notebook 0: the reward, a policy of one's own, the loop, the paired interval."""
+"""Checks of notebook 0: the reward, a policy, the loop, the paired interval."""
 
 import gymnasium as gym
 import numpy as np
 
-from checks import Checks, demand
+from checks import Checks, require
 from pushlab.challenges.challenge import own_draws
 from pushlab.envs.evalumap import EvalUMAP1
 from pushlab.metrics import estimate
@@ -16,36 +16,36 @@ POINTS = {(False, False): 0, (True, True): 1, (False, True): 2, (True, False): -
 
 
 @check(1)
-def what_an_answer_is_worth(reward_of):
-    got = {(actual, opened): reward_of(actual, opened) for actual, opened in POINTS}
-    demand(
-        all(isinstance(value, (int, float, np.number)) for value in got.values()),
+def reward_of_an_answer(reward_of):
+    rewards = {(actual, opened): reward_of(actual, opened) for actual, opened in POINTS}
+    require(
+        all(isinstance(value, (int, float, np.number)) for value in rewards.values()),
         "`reward_of` does not always return a number",
-        "Return 2, 1, 0 or -1 on every way through the function",
+        "Return 2, 1, 0 or -1 in every branch of the function",
     )
-    demand(
-        len(set(got.values())) > 1,
+    require(
+        len(set(rewards.values())) > 1,
         "The reward is always the same",
-        "Look at both arguments",
+        "Use both arguments",
     )
     swapped = {(actual, opened): POINTS[opened, actual] for actual, opened in POINTS}
-    demand(
-        got != swapped,
-        "The two arguments have changed places",
-        "`actual` is the real one, `opened` is ours",
+    require(
+        rewards != swapped,
+        "The two arguments are swapped",
+        "`actual` is about the real notification, `opened` about ours",
     )
-    demand(
-        got[True, False] < 0,
-        "Nothing is lost where the real one was opened and ours was not",
+    require(
+        rewards[True, False] < 0,
+        "There is no penalty if the real notification was opened and ours was not",
         "Look at the row *opened* and the column *ours was dismissed*",
     )
-    demand(
-        got[False, True] > got[True, True],
-        "Two opens in a row are worth as much as a first one",
+    require(
+        rewards[False, True] > rewards[True, True],
+        "An open of ours earns no more if the real one was dismissed",
         "Look at the column *ours was opened*: its two rows differ",
     )
-    wrong = [case for case in POINTS if abs(got[case] - POINTS[case]) > 1e-9]
-    demand(
+    wrong = [case for case in POINTS if abs(rewards[case] - POINTS[case]) > 1e-9]
+    require(
         not wrong,
         f"{len(wrong)} of the four cases differ from the table",
         "Compare case by case with the table",
@@ -53,7 +53,7 @@ def what_an_answer_is_worth(reward_of):
     return "All four cases are right."
 
 
-# ---------------------------------------------------------------- 2 · a policy of one's own
+# ---------------------------------------------------------------- 2 · a policy
 
 HEADLINES = {
     "postingApp": "org.pushlab.news",
@@ -64,117 +64,111 @@ HEADLINES = {
     "ongoing": "False",
     "visibility": "private",
 }
-TOGETHER = ["postingApp", "category", "subject"]
+LINKED = ["postingApp", "category", "subject"]
 
 
 @check(2, points=3)
 def your_own_policy(my_policy, user):
-    half, contexts = user.schema.notification, user.test.context_codes
-    sent = [my_policy(one.copy()) for one in contexts]
-    demand(
-        all(np.shape(one) == (len(half.components),) for one in sent),
-        f"`my_policy` returned a {type(sent[0]).__name__} that is no notification in codes",
+    schema = user.schema.notification
+    contexts = user.test.context_codes
+    sent = [my_policy(context.copy()) for context in contexts]
+    require(
+        all(np.shape(codes) == (len(schema.components),) for codes in sent),
+        f"`my_policy` returned a {type(sent[0]).__name__}, not the codes of a notification",
         "End with `return schema.notification.encode_one(choice)`",
     )
-    again = [my_policy(one.copy()) for one in contexts[::-1]][::-1]
-    demand(
-        np.array_equal(sent, again),
-        "Asked twice about one context, it answered two different things",
-        "Let nothing but the observation decide: no chance, no counting",
+    repeated = [my_policy(context.copy()) for context in contexts[::-1]][::-1]
+    require(
+        np.array_equal(sent, repeated),
+        "It returned two different notifications for the same context",
+        "Use the observation only: no random numbers and no counters",
     )
     codes = np.array(sent)
-    _demand_sense(half.decode(codes), user)
-    different, times = np.unique(codes, axis=0, return_counts=True)
-    demand(
-        len(different) > 1,
-        "It sends the same notification whatever the context",
-        "Find two cells of the table above that want different subjects, and tell them apart by `context[...]`. "
-        f"Its times are called {', '.join(user.schema.context['time'].words[:5])}",
+    _require_existing(schema.decode(codes), user)
+    distinct, counts = np.unique(codes, axis=0, return_counts=True)
+    require(
+        len(distinct) > 1,
+        "It sends the same notification in every context",
+        "Find two cells of the table above with different best subjects, and distinguish them by `context[...]`. "
+        f"The values of its time are {', '.join(user.schema.context['time'].words[:5])}",
     )
-    earned = _earned(user, codes)
-    gain = estimate.paired_interval(
-        earned, _earned(user, np.tile(half.encode_one(HEADLINES), (len(codes), 1)))
-    )
-    demand(
+    rewards = _mean_rewards(user, codes)
+    headlines = np.tile(schema.encode_one(HEADLINES), (len(codes), 1))
+    gain = estimate.paired_interval(rewards, _mean_rewards(user, headlines))
+    require(
         gain.mean > 0,
-        f"It earns {-gain.mean:.3f} points a push less than the headlines",
-        "Send in each slot what was opened there most, of cells with 30 notifications or more",
+        f"It earns {-gain.mean:.3f} points per push less than the headlines",
+        "In each time slot, send the most opened subject among cells with 30 notifications or more",
     )
-    demand(
+    require(
         gain.low > 0,
-        f"It earns {gain} points a push more than the headlines, and the interval includes zero",
-        "Change what you send in a slot with many notifications",
+        f"It earns {gain} points per push more than the headlines, and the interval includes zero",
+        "Change the notification of a slot with many arrivals",
     )
-    best = max(
-        (
-            _earned(user, np.tile(one, (len(codes), 1)))
-            for one in different[np.argsort(-times)[:4]]
-        ),
-        key=np.mean,
-    )
-    over = estimate.paired_interval(earned, best)
-    demand(
-        over.low > 0,
-        f"One of its notifications, sent always, does as well: {over} points a push between them",
-        "It gains by what it sends, and not yet by when: look where your best one is opened least",
+    common = distinct[np.argsort(-counts)[:4]]
+    constant = [
+        _mean_rewards(user, np.tile(codes_of_one, (len(codes), 1)))
+        for codes_of_one in common
+    ]
+    advantage = estimate.paired_interval(rewards, max(constant, key=np.mean))
+    require(
+        advantage.low > 0,
+        f"Sending one of its notifications always does as well: the difference is {advantage} points per push",
+        "The gain comes from the notification, not yet from its time. In which slot is your best one opened least?",
         earned=2,
     )
-    return f"{gain} points a push more than the headlines, over ten seeds that you have not seen."
+    return f"{gain} points per push more than the headlines, over ten seeds that you have not seen."
 
 
-def _demand_sense(words, user):
-    """Demands that apps, categories and subjects are known, and go together, in history or catalogue."""
-    for name in TOGETHER:
-        demand(
+def _require_existing(words, user):
+    """Require known apps, categories and subjects that occur together in the history or catalogue."""
+    for name in LINKED:
+        require(
             not (words[name] == "other").any(),
-            f"It sends a {name} that the data do not know",
-            "Read the warning above the verdict: it names the nearest word that is known",
+            f"It sends an unknown {name}",
+            "Read the warning above the verdict: it shows the nearest known word",
         )
     history = user.schema.notification.decode(user.history.notification_codes)
-    known = {
-        tuple(row)
-        for table in (history, user.catalogue)
-        for row in table[TOGETHER].astype(str).values.tolist()
-    }
-    strange = [
-        row
-        for row in dict.fromkeys(map(tuple, words[TOGETHER].values.tolist()))
-        if row not in known
-    ]
-    demand(
-        not strange,
-        f"No such thing exists as {' with '.join(map(repr, strange[0] if strange else ()))}",
-        "An app has its categories and subjects: look for rows that go together in `user.catalogue`",
+    combinations = set()
+    for table in (history, user.catalogue):
+        combinations.update(map(tuple, table[LINKED].astype(str).values.tolist()))
+    sent = dict.fromkeys(map(tuple, words[LINKED].values.tolist()))
+    unknown = [row for row in sent if row not in combinations]
+    require(
+        not unknown,
+        f"No notification combines {' with '.join(map(repr, unknown[0] if unknown else ()))}",
+        "Each app has its own categories and subjects: choose a row of `user.catalogue`",
     )
 
 
-def _earned(user, codes, seeds=range(100, 110)):
-    """Mean reward of these answers to the test contexts, one for each seed (seeds,)."""
-    world, rows = EvalUMAP1(user), np.arange(len(codes))
+def _mean_rewards(user, codes, seeds=range(100, 110)):
+    """Return the mean reward of these notifications in the test contexts, shape (seeds,)."""
+    world = EvalUMAP1(user)
+    rows = np.arange(len(codes))
     state = {"row": rows, "user": np.zeros(len(rows), np.int64)}
-    return np.array(
-        [
-            world.reward(
-                world.advance(state, codes, own_draws(seed, len(rows), world.uniforms))[
-                    1
-                ]
-            ).mean()
-            for seed in seeds
-        ]
-    )
+    means = []
+    for seed in seeds:
+        draws = own_draws(seed, len(rows), world.uniforms)
+        outcome = world.advance(state, codes, draws)[1]
+        means.append(world.reward(outcome).mean())
+    return np.array(means)
 
 
 # ---------------------------------------------------------------- 3 · the loop
 
 
 class Counter(gym.Env):
-    """Shows its number; saying it earns 1 in the first episode, 2 in the second, and so on.
+    """Environment that shows a number and rewards the action that repeats it.
 
-    Ends after `end` steps, terminated or (`cut`) truncated.
+    The reward is 1 in the first episode, 2 in the second, and so on. An episode ends after `end`
+    steps, truncated if `is_truncated`, else terminated.
     """
 
-    def __init__(self, end=1000, cut=False):
-        self.end, self.cut, self.seeds, self.late = end, cut, [], 0
+    def __init__(self, end=1000, is_truncated=False):
+        self.end = end
+        self.is_truncated = is_truncated
+        self.seeds = []
+        self.steps_after_end = 0
 
     def reset(self, *, seed=None, options=None):
         self.seeds.append(seed)
@@ -182,85 +176,80 @@ class Counter(gym.Env):
         return np.array([100 * len(self.seeds)]), {}
 
     def step(self, action):
-        self.late += self.step_count >= self.end
-        reward = float(
-            len(self.seeds) * (action == 100 * len(self.seeds) + self.step_count)
-        )
+        episode = len(self.seeds)
+        self.steps_after_end += self.step_count >= self.end
+        reward = float(episode * (action == 100 * episode + self.step_count))
         self.step_count += 1
         over = self.step_count >= self.end
-        return (
-            np.array([100 * len(self.seeds) + self.step_count]),
-            reward,
-            over and not self.cut,
-            over and self.cut,
-            {},
-        )
+        observation = np.array([100 * episode + self.step_count])
+        terminated = over and not self.is_truncated
+        return observation, reward, terminated, over and self.is_truncated, {}
 
 
 @check(3, points=2)
 def the_loop_in_your_own_words(play):
     env = Counter()
     means = play(env, lambda observation: observation[0], 40, 3, 6)
-    demand(
+    require(
         np.shape(means) == (3,),
         f"Three episodes gave {means!r:.60}",
-        "Return a list with a number an episode",
+        "Return a list with one number per episode",
     )
-    demand(
+    require(
         len(env.seeds) == 3,
         f"`reset` was called {len(env.seeds)} times for 3 episodes",
-        "Reset once an episode",
+        "Call `reset` once per episode",
     )
-    demand(
+    require(
         env.step_count == 6,
-        f"An episode had {env.step_count} steps; `steps` said 6",
+        f"An episode had {env.step_count} steps, not 6 as `steps` requires",
         "Call `env.step` in a loop",
     )
-    worth = np.array([1, 2, 3])  # of a push, in each episode
-    demand(
-        not np.allclose(means, 6 * worth),
-        "The rewards were added and not averaged",
+    expected = np.array([1, 2, 3])  # reward per push in each episode
+    require(
+        not np.allclose(means, 6 * expected),
+        "The result is the sum of the rewards, not their mean",
         "Divide by the number of pushes",
     )
-    demand(
-        not np.allclose(means, worth / 6),
-        "The policy is asked about the first observation again and again",
-        "Put what `step` returns first into `observation`, so that the policy sees it next",
+    require(
+        not np.allclose(means, expected / 6),
+        "The policy gets the first observation at every step",
+        "Assign the first value that `step` returns to `observation`, so that the policy gets it next",
         earned=1,
     )
-    demand(
-        not np.allclose(means, worth.cumsum() / worth),
-        "Rewards of earlier episodes are in the mean as well",
+    require(
+        not np.allclose(means, expected.cumsum() / expected),
+        "The mean includes rewards of earlier episodes",
         "Begin each episode with an empty list",
         earned=1,
     )
-    demand(
-        np.allclose(means, worth),
-        f"Episodes that pay 1, 2 and 3 a push got {np.round(means, 2)}",
+    require(
+        np.allclose(means, expected),
+        f"Episodes with rewards of 1, 2 and 3 per push have the means {np.round(means, 2)}",
         "Collect `reward` at each step",
     )
-    demand(
+    require(
         env.seeds == [40, 41, 42],
-        f"Seed 40 began the episodes with the seeds {env.seeds}",
-        "Episode e is reset with `seed + e`: with one seed all episodes are the same",
+        f"With seed 40 the episodes began with the seeds {env.seeds}",
+        "Reset episode e with `seed + e`: with one seed all episodes are the same",
         earned=1,
     )
-    for cut, word in ((False, "terminated"), (True, "truncated")):
-        env = Counter(4, cut)
+    for is_truncated, word in ((False, "terminated"), (True, "truncated")):
+        env = Counter(4, is_truncated)
         means = play(env, lambda observation: observation[0], 0, 2, 6)
-        demand(
-            not env.late,
-            f"It goes on after `{word}` was True",
+        require(
+            not env.steps_after_end,
+            f"It continues after `{word}` was True",
             f"Leave the loop when {word} is True",
             earned=1,
         )
-        demand(
-            np.allclose(means, worth[:2]),
-            f"An episode that ended early got {means[0]:.2f} and not 1",
-            "Divide by the pushes that there were",
+        require(
+            np.allclose(means, expected[:2]),
+            f"The mean of an episode that ended early is {means[0]:.2f}, not 1",
+            "Divide by the number of pushes before the end",
             earned=1,
         )
-    return "It resets, asks, steps and stops as `rollout` does."
+    return "It resets, acts, steps and stops as `rollout` does."
 
 
 # ---------------------------------------------------------------- 4 · the paired interval
@@ -273,58 +262,57 @@ def a_paired_interval(paired):
     rng = np.random.default_rng(4)
     for n in (30, 4):
         luck = rng.normal(0, 1, n)
-        ours, theirs = luck + rng.normal(0.3, 0.2, n), luck + rng.normal(0, 0.2, n)
+        ours = luck + rng.normal(0.3, 0.2, n)
+        theirs = luck + rng.normal(0, 0.2, n)
         mean, low, high = paired(ours, theirs)
-        right, gap, half = (
-            estimate.paired_interval(ours, theirs),
-            ours - theirs,
-            (high - low) / 2,
-        )
-        demand(
-            abs(mean - right.mean) < 1e-9,
-            f"The middle is {mean:.3f}, the mean difference {right.mean:.3f}",
+        expected = estimate.paired_interval(ours, theirs)
+        differences = ours - theirs
+        half = (high - low) / 2
+        require(
+            abs(mean - expected.mean) < 1e-9,
+            f"The middle is {mean:.3f}, but the mean difference is {expected.mean:.3f}",
             "Subtract episode by episode, `ours - theirs`, then average",
         )
-        demand(
+        require(
             half > 0,
             "The interval has no width",
-            "Low and high are the mean, less and plus half the width",
+            "Its ends are the mean minus and plus half the width",
         )
-        demand(
+        require(
             abs(low + high - 2 * mean) < 1e-9,
             "The mean is not in the middle",
-            "Go as far down as up",
+            "Both ends must be equally far from the mean",
         )
-        wide = t.ppf(0.975, n - 1)
-        apart = (np.var(ours, ddof=1) + np.var(theirs, ddof=1)) ** 0.5
-        demand(
-            abs(half - wide * apart / n**0.5) > 1e-6,
-            "The spreads of both were put together, so it is not paired",
-            "Take the standard deviation of the differences: the luck that both share drops out",
+        quantile = t.ppf(0.975, n - 1)
+        unpaired = (np.var(ours, ddof=1) + np.var(theirs, ddof=1)) ** 0.5
+        require(
+            abs(half - quantile * unpaired / n**0.5) > 1e-6,
+            "The interval combines the two spreads, so it is not paired",
+            "Take the standard deviation of the differences: shared luck cancels in them",
             earned=1,
         )
-        demand(
-            half < 0.99 * wide * gap.std(),
-            f"With {n} episodes it is as wide as for one",
+        require(
+            half < 0.99 * quantile * differences.std(),
+            f"With {n} episodes it is as wide as with one",
             "Divide the standard deviation by the root of the number of episodes",
             earned=1,
         )
-        demand(
-            abs(half / (wide * gap.std() / n**0.5) - 1) > 1e-6,
+        require(
+            abs(half / (quantile * differences.std() / n**0.5) - 1) > 1e-6,
             "The standard deviation divides by n",
-            "Say `ddof=1`: the mean was estimated from the same numbers",
+            "Use `ddof=1`: the mean was estimated from the same numbers",
             earned=1,
         )
-        demand(
-            abs(half / (wide * gap.std(ddof=1) / n) - 1) > 1e-6,
-            f"With {n} episodes it is {half:.3f} up and down",
+        require(
+            abs(half / (quantile * differences.std(ddof=1) / n) - 1) > 1e-6,
+            f"With {n} episodes it reaches {half:.3f} up and down",
             "The spread of a mean falls with the *root* of the number of episodes",
             earned=1,
         )
-        demand(
-            abs(half - right.high + right.mean) < 1e-6,
+        require(
+            abs(half - expected.high + expected.mean) < 1e-6,
             f"Half the width is {half:.3f} with {n} episodes",
-            "With few episodes 1.96 is too little: take Student's t for 0.975 and n - 1",
+            "With few episodes 1.96 is too small: use Student's t for 0.975 and n - 1",
             earned=1,
         )
     return "It agrees with `estimate.paired_interval` for 30 episodes and for 4."

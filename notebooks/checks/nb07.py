@@ -1,11 +1,11 @@
-"""What the exercises of notebook 7 ask for."""
+"""Checks of notebook 7: memory rules and answers are tried on new runs of the room."""
 
 import functools
 
 import gymnasium as gym
 import numpy as np
 
-from checks import Checks, demand
+from checks import Checks, require
 from pushlab import rollout
 from pushlab.agents import GivenAgent
 from pushlab.agents.memory import Placement
@@ -13,75 +13,87 @@ from pushlab.metrics import estimate
 
 check = Checks("7 · The room: memory decides")
 
-P, Q, MOVES = 0.7, 0.3 / 9, 0.1  # p_commonsense, back where it was seen, p_new_location
+P_COMMONSENSE = 0.7
+P_NEW_LOCATION = 0.1
+P_SAME_LOCATION = 0.3 / 9  # a moved object is back at its last seen place
 
 
 @functools.cache
 def room(seed=2024, runs=12):
-    """A room and how it is played: a function from a policy to right answers, (runs,), on runs nobody has seen."""
+    """Return the usual places of a room, and a function that plays a policy there.
+
+    The function returns the right answers of each run, shape (runs,). The notebook has other runs.
+    """
     env = gym.make("pushlab/RoomEnv-v0")
     env.reset(seed=seed)
-    return env.unwrapped.world.usual, lambda policy: rollout(
-        env, policy, runs, seed=seed, record="episodes", progress=False
-    )["return"].to_numpy()
+
+    def play(policy):
+        episodes = rollout(
+            env, policy, runs, seed=seed, record="episodes", progress=False
+        )
+        return episodes["return"].to_numpy()
+
+    return env.unwrapped.world.usual, play
 
 
-def from_diary(answer, usual):
-    """A policy that hands (place last seen or None, age, usual place) to `answer`."""
+def diary_policy(answer, usual):
+    """Return a policy that calls `answer` with a place (or None), its age, and the usual place."""
     diary = {}
 
     def policy(observation):
-        (head, _, place, now), (asked, _) = observation
+        (head, _, place, now), (question, _) = observation
         if now == 0:
             diary.clear()
         diary[head] = place, now
-        place, when = diary.get(asked, (None, 0))
-        return answer(place, now - when, usual[asked.split("'s ")[1]])
+        place, time = diary.get(question, (None, 0))
+        return answer(place, now - time, usual[question.split("'s ")[1]])
 
     return policy
 
 
 @check(1, points=1)
 def trust_young_memories(best_guess):
-    said = best_guess(None, 0, "table")
-    demand(
-        said == "table",
-        f"Asked for something never seen, it says {said!r}",
-        "Without a memory only habit is left",
+    answer = best_guess(None, 0, "table")
+    require(
+        answer == "table",
+        f"For an object that was never seen, it answers {answer!r}",
+        "Without a memory only the habit remains",
     )
     for age in (0, 1, 4, 6):
-        said = best_guess("desk", age, "table")
-        demand(
-            said == "desk",
-            f"Seen on the desk {age} steps ago, and it says {said!r}",
+        answer = best_guess("desk", age, "table")
+        require(
+            answer == "desk",
+            f"The object was seen on the desk {age} steps ago, and it answers {answer!r}",
             "Where in the picture is the blue line above the orange one?",
         )
     for age in (12, 30, 500):
-        said = best_guess("desk", age, "table")
-        demand(
-            said == "table",
-            f"Seen on the desk {age} steps ago, and it still says {said!r}",
-            "An old memory is worth less than the habit: the age has to matter",
+        answer = best_guess("desk", age, "table")
+        require(
+            answer == "table",
+            f"The object was seen on the desk {age} steps ago, and it still answers {answer!r}",
+            "An old memory is worse than the habit: the age has to matter",
         )
     usual, play = room(runs=6)
-    mine = play(from_diary(best_guess, usual))
-    alone = {
+    returns = play(diary_policy(best_guess, usual))
+    baselines = {
         "last seen": lambda place, age, habit: place,
         "usual place": lambda place, age, habit: habit,
     }
-    for name, other in alone.items():
-        ahead = estimate.paired_interval(mine, play(from_diary(other, usual)))
-        demand(
-            ahead.low > 0,
-            f"On six new runs it is not surely ahead of {name}: {ahead}",
-            "Move the limit of the age",
+    for name, baseline in baselines.items():
+        advantage = estimate.paired_interval(
+            returns, play(diary_policy(baseline, usual))
         )
-    return f"{mine.mean():.0f} of 1,000 on new runs, ahead of both."
+        require(
+            advantage.low > 0,
+            f"On six new runs its lead over {name} is not above zero: {advantage}",
+            "Change the age limit",
+        )
+    return f"{returns.mean():.0f} of 1,000 on new runs, ahead of both."
 
 
 @check(2, points=2)
 def other_rooms_other_crossings(crossing):
-    ours = np.log(0.4) / np.log(0.9)
+    our_crossing = np.log(0.4) / np.log(0.9)
     for p, moves, places in (
         (0.7, 0.1, 10),
         (0.7, 0.02, 10),
@@ -89,56 +101,60 @@ def other_rooms_other_crossings(crossing):
         (0.4, 0.1, 10),
         (0.9, 0.1, 3),
     ):
-        found, back = crossing(p, moves, places), (1 - p) / (places - 1)
-        named = f"p_commonsense {p}, p_new_location {moves}, {places} places"
-        right, careless = (
-            np.log(u) / np.log(1 - moves)
-            for u in ((p - back) / (1 + p - back), p / (1 + p))
+        answer = crossing(p, moves, places)
+        back = (1 - p) / (places - 1)
+        case = f"p_commonsense {p}, p_new_location {moves}, {places} places"
+        expected, without_return = (
+            np.log(equal) / np.log(1 - moves)
+            for equal in ((p - back) / (1 + p - back), p / (1 + p))
         )
-        demand(
-            np.isclose(right, ours) or not np.isclose(found, ours),
-            f"{named}: the crossing is that of our room",
-            "0.4 and 0.9 are to be worked out from the arguments",
+        require(
+            np.isclose(expected, our_crossing) or not np.isclose(answer, our_crossing),
+            f"{case}: this is the crossing of our room",
+            "Compute 0.4 and 0.9 from the arguments",
         )
-        demand(
-            not np.isclose(found, careless),
-            f"{named}: {found:.2f} steps is a little off",
-            "A moved object may also come back to where you saw it: where is q?",
+        require(
+            not np.isclose(answer, without_return),
+            f"{case}: {answer:.2f} steps is slightly wrong",
+            "A moved object may also come back to its last seen place: where is q?",
         )
-        demand(
-            found > 0,
-            f"{named}: the crossing lies at {found:.2f} steps",
-            "Look at the signs of the logarithms",
+        require(
+            answer > 0,
+            f"{case}: the crossing lies at {answer:.2f} steps",
+            "Check the signs of the logarithms",
         )
-        u = (1 - moves) ** found
-        one, other = u + (1 - u) * back, (1 - u) * p
-        demand(
-            np.isclose(one, other),
-            f"{named}: after {found:.2f} steps last seen is right with {one:.3f}, "
-            f"the usual place with {other:.3f}",
+        untouched = (1 - moves) ** answer
+        last_seen = untouched + (1 - untouched) * back
+        usual_place = (1 - untouched) * p
+        require(
+            np.isclose(last_seen, usual_place),
+            f"{case}: after {answer:.2f} steps last seen is right with {last_seen:.3f}, "
+            f"the usual place with {usual_place:.3f}",
             "Which u solves the equation here, and which k gives that u?",
         )
-    return "How often things move, how strong habits are, how many places there are: all three count."
+    return "How often objects move, how strong habits are, how many places there are: all three count."
 
 
 @functools.cache
-def right_with(rule, slots=4):
-    """Right answers of an agent that forgets by a rule, on new runs."""
+def returns_with(rule, slots=4):
+    """Return the right answers of an agent with this memory rule, on new runs."""
     usual, play = room()
     memory = []
 
     def policy(observation):
-        (head, _, place, now), (asked, _) = observation
+        (head, _, place, now), (question, _) = observation
         if now == 0:
             memory.clear()
         memory.append(Placement(*head.split("'s "), place, now))
         if len(memory) > slots:
             del memory[rule(list(memory), usual)]
-        person, thing = asked.split("'s ")
-        known = [
-            one.place for one in memory if one.person == person and one.thing == thing
+        person, thing = question.split("'s ")
+        places = [
+            placement.place
+            for placement in memory
+            if placement.person == person and placement.thing == thing
         ]
-        return known[-1] if known else usual[thing]
+        return places[-1] if places else usual[thing]
 
     return play(policy)
 
@@ -157,41 +173,41 @@ def a_memory_rule(my_rule):
         Placement("linda", "cup", "sofa", 4),
         Placement("david", "cup", "bed", 5),
     ]
-    kept = list(memory)
-    found = my_rule(memory, usual)
-    demand(
-        isinstance(found, int | np.integer) and 0 <= found < 5,
-        f"It returned {found!r:.40}",
-        "A position in the memory is wanted, 0 to 4 for five episodes",
+    before = list(memory)
+    answer = my_rule(memory, usual)
+    require(
+        isinstance(answer, int | np.integer) and 0 <= answer < 5,
+        f"It returned {answer!r:.40}",
+        "Return a position in the memory, 0 to 4 for five episodes",
     )
-    demand(
-        memory == kept,
+    require(
+        memory == before,
         "The rule has changed the memory",
-        "Only say which one goes; the agent removes it",
+        "Only return a position; the agent removes the episode",
     )
-    demand(
-        found != 4,
-        "It forgets what it has just seen",
+    require(
+        answer != 4,
+        "It forgets the newest episode",
         "Young memories are the good ones",
     )
-    demand(
-        found == 1,
-        f"Of five episodes it forgets {memory[found]}",
-        "Four of these tell something that the usual places do not. Which one does not?",
+    require(
+        answer == 1,
+        f"Of five episodes it forgets {memory[answer]}",
+        "Four of these differ from the usual places. Which one does not?",
     )
     memory[2] = Placement("mary", "laptop", "bed", 3)
-    found = my_rule(memory, usual)
-    demand(
-        found == 0,
-        f"Mary had the cup, then the laptop; it forgets {memory[found]}",
+    answer = my_rule(memory, usual)
+    require(
+        answer == 0,
+        f"Mary had the cup, then the laptop; it forgets {memory[answer]}",
         "Each person holds one object at a time: which episode is replaced by a later one?",
         earned=1,
     )
-    gain = estimate.paired_interval(right_with(my_rule), right_with(forget_oldest))
-    demand(
+    gain = estimate.paired_interval(returns_with(my_rule), returns_with(forget_oldest))
+    require(
         gain.low > 0,
         f"With four slots, on 12 new runs, it gains {gain} over forgetting the oldest",
-        "In which order do your conditions come? What if nothing is redundant?",
+        "In which order do your conditions come, and does the rule handle a memory without redundant episodes?",
         earned=2,
     )
     return (
@@ -201,102 +217,99 @@ def a_memory_rule(my_rule):
 
 @check(4, points=2)
 def share_out_32_slots(EPISODES, MyAgent):
-    demand(
+    require(
         isinstance(EPISODES, int | np.integer) and EPISODES > 0,
         f"{EPISODES!r:.20} slots for episodes",
-        "Take a whole number from 1 to 22",
+        "Use an integer from 1 to 22",
     )
-    demand(
+    require(
         EPISODES <= 22,
         f"{EPISODES} slots and ten for common sense are more than 32",
-        "At most 22 are left",
+        "At most 22 remain",
     )
     agent = MyAgent(32)
-    mine = room()[1](agent)
-    demand(
+    returns = room()[1](agent)
+    require(
         agent.memories[0][0].capacity == EPISODES
         and agent.memories[0][1].capacity == 10,
-        "The agent has other memories than `EPISODES` says",
-        "Leave the class as it is, and run the cell again",
+        "The capacities of the agent's memories differ from `EPISODES` and 10",
+        "Do not change the class, and run the cell again",
     )
-    gain = estimate.paired_interval(mine, with_22_slots())
-    worse = (
-        "too few: memories go before they are out of date"
+    gain = estimate.paired_interval(returns, returns_with_22_slots())
+    problem = (
+        "too few: memories are removed before they are out of date"
         if EPISODES < 6
         else "old memories are trusted too long"
     )
-    demand(
+    require(
         gain.low > 0 and gain.mean >= 4,
-        f"{EPISODES} slots gain {gain} over 22, on 12 new runs; {worse}",
-        "How old is the oldest of so many episodes, at one a step? Where is the crossing?",
+        f"{EPISODES} slots gain {gain} over 22, on 12 new runs; {problem}",
+        "How old is the oldest of so many episodes, at one per step? Where is the crossing?",
     )
     return f"{EPISODES} slots gain {gain} over 22, on 12 new runs: an empty slot can be better than an old memory."
 
 
 @functools.cache
-def with_22_slots():
+def returns_with_22_slots():
     return room()[1](GivenAgent(32))
 
 
-def chances(place, age, habit):
-    """How likely each answer is right, {answer: probability}."""
-    untouched = (1 - MOVES) ** age
+def answer_probabilities(place, age, habit):
+    """Return {answer: probability that it is right}."""
+    untouched = (1 - P_NEW_LOCATION) ** age
     if place is None:
-        return {habit: P}
+        return {habit: P_COMMONSENSE}
     if place == habit:
-        return {habit: untouched + (1 - untouched) * P}
-    return {place: untouched + (1 - untouched) * Q, habit: (1 - untouched) * P}
+        return {habit: untouched + (1 - untouched) * P_COMMONSENSE}
+    return {
+        place: untouched + (1 - untouched) * P_SAME_LOCATION,
+        habit: (1 - untouched) * P_COMMONSENSE,
+    }
+
+
+MEMORIES = (
+    *(("desk", age) for age in (0, 2, 4, 6, 9, 14, 20)),
+    ("table", 6),
+    ("table", 30),
+    (None, 0),
+)
 
 
 @check(5, points=3)
 def i_do_not_know(say):
     for penalty, points in ((0, 0), (1, 0), (0.5, 1), (3, 1), (9, 2)):
-        for place, age in [("desk", age) for age in (0, 2, 4, 6, 9, 14, 20)] + [
-            ("table", 6),
-            ("table", 30),
-            (None, 0),
-        ]:
-            likely, found = (
-                chances(place, age, "table"),
-                say(place, age, "table", penalty),
-            )
-            best = max(likely, key=likely.get)
-            gain = likely[best] - (1 - likely[best]) * penalty
+        for place, age in MEMORIES:
+            probabilities = answer_probabilities(place, age, "table")
+            answer = say(place, age, "table", penalty)
+            best = max(probabilities, key=probabilities.get)
+            gain = probabilities[best] - (1 - probabilities[best]) * penalty
             if abs(gain) < 0.05:
-                continue  # too close to call
-            case = (
-                f"Penalty {penalty}, habit table, "
-                + (
-                    "never seen"
-                    if place is None
-                    else f"seen at the {place} {age} steps ago"
-                )
-                + f": it says {found!r}"
-            )
-            demand(
-                found is not None or gain < 0,
+                continue  # silence and the best answer earn nearly the same
+            seen = "never seen"
+            if place is not None:
+                seen = f"seen at the {place} {age} steps ago"
+            case = f"Penalty {penalty}, habit table, {seen}: it answers {answer!r}"
+            require(
+                answer is not None or gain < 0,
                 case,
-                f"An answer would be right with {likely[best]:.2f}: it pays",
+                f"An answer would be right with probability {probabilities[best]:.2f}: it pays",
                 earned=points,
             )
-            demand(
-                found is None or gain > 0,
+            require(
+                answer is None or gain > 0,
                 case,
-                f"The best answer is right with {likely[best]:.2f}: work out what "
-                "it earns on average",
+                f"The best answer is right with probability {probabilities[best]:.2f}: what does it earn on average?",
                 earned=points,
             )
-            demand(
-                gain < 0
-                or found == best
-                or min(
-                    abs(likely[best] - other)
-                    for name, other in likely.items()
-                    if name != best
-                )
-                < 0.05,
+            gaps = [
+                abs(probabilities[best] - probability)
+                for name, probability in probabilities.items()
+                if name != best
+            ]
+            require(
+                gain < 0 or answer == best or min(gaps) < 0.05,
                 case,
                 "Of two answers take the one that is right more often",
                 earned=points,
             )
-    return "It answers where that pays, and is silent where it does not."
+    return "It answers if that pays, and is silent otherwise."

@@ -1,9 +1,9 @@
-"""Notebook 8: what is asked of rules, targets, rounds of DAgger, and rewards."""
+"""Checks of notebook 8: rules, regression targets, rounds of DAgger, effects, and rewards."""
 
 import numpy as np
 import pandas as pd
 
-from checks.frame import Checks, demand
+from checks import Checks, require
 from pushlab.agents import treatment
 
 check = Checks("8 · Interventions")
@@ -12,49 +12,52 @@ check = Checks("8 · Interventions")
 @check(1)
 def beat_both_drugs_always(my_rule):
     world = treatment.make_world()
-    others = treatment.near_unhealthy(world, 3, np.random.default_rng(1))
-    starts = np.vstack([world.model.state("unhealthy"), others])
+    other_starts = treatment.near_unhealthy(world, 3, np.random.default_rng(1))
+    starts = np.vstack([world.model.state("unhealthy"), other_starts])
     states, actions, rewards = treatment.treat(
-        world, lambda states: _actions_of(my_rule, states), starts=starts
+        world, lambda states: _actions(my_rule, states), starts=starts
     )
-    earned, given = treatment.discounted(rewards) / 1e6, set(actions.ravel().tolist())
-    few, effectors = f"{earned[0]:.2f} million is not 5", states[-1, 0, 5]
-    demand(
-        len(given) > 1,
-        f"Your rule takes action {min(given)} in every state",
-        "Return one action in some states and another in others; ask for the virus, for example",
+    returns = treatment.discounted(rewards) / 1e6
+    used = set(actions.ravel().tolist())
+    too_low = f"{returns[0]:.2f} million is less than 5"
+    require(
+        len(used) > 1,
+        f"Your rule takes action {min(used)} in every state",
+        "Return one action in some states and another in others; use the virus count, for example",
     )
-    demand(
-        earned[0] >= 5 or given != {0, 3},
-        f"{few}: the two drugs start and stop together",
+    require(
+        returns[0] >= 5 or used != {0, 3},
+        f"{too_low}: the two drugs start and stop together",
         "Leave out one drug at a time: action 1 is the protease inhibitor alone, action 2 the RT inhibitor alone",
     )
-    demand(
-        earned[0] >= 5 or 2 in given,
-        f"{few}: the RT inhibitor is never given alone",
-        "Which of the drugs keeps virus from infecting cells, and which one could be spared?",
+    require(
+        returns[0] >= 5 or 2 in used,
+        f"{too_low}: the RT inhibitor is never given alone",
+        "Which of the drugs keeps virus from infecting cells, and which one could be omitted?",
     )
-    demand(
-        earned[0] >= 5,
-        few,
+    require(
+        returns[0] >= 5,
+        too_low,
         "When does your rule take which action? Count them in log['action']",
     )
-    demand(
-        (earned[1:] > 3).all(),
-        f"With another patient your rule earns {earned[1:].min():.2f} million only",
-        "Ask for the state of the patient, not for one that this patient happens to have",
+    require(
+        (returns[1:] > 3).all(),
+        f"With another patient your rule earns only {returns[1:].min():.2f} million",
+        "Use the current state of the patient, not a state that only this patient has",
     )
+    effectors = states[-1, 0, 5]
     return (
-        f"{earned[0]:.1f} million and {effectors:.0f} effectors in the end; with three other patients "
-        f"{', '.join(f'{one:.1f}' for one in earned[1:])} million"
+        f"{returns[0]:.1f} million and {effectors:.0f} effectors in the end; with three other patients "
+        f"{', '.join(f'{value:.1f}' for value in returns[1:])} million"
     )
 
 
-def _actions_of(rule, states):
+def _actions(rule, states):
+    """Return the actions of a rule; reject values that are not actions."""
     actions = [rule(state) for state in states]
-    demand(
-        all(np.ndim(one) == 0 and one in (0, 1, 2, 3) for one in actions),
-        f"`my_rule` returned {actions[0]!r:.40}, which is no action",
+    require(
+        all(np.ndim(action) == 0 and action in (0, 1, 2, 3) for action in actions),
+        f"`my_rule` returned {actions[0]!r:.40}, which is not an action",
         "An action is 0, 1, 2 or 3",
     )
     return np.array(actions, int)
@@ -64,166 +67,175 @@ def _actions_of(rule, states):
 def one_iteration_of_fitted_Q_iteration(one_iteration):
     rng = np.random.default_rng(5)
     states = np.repeat(rng.normal(size=(12, 2)), 3, axis=0)
-    taken, rewards, after = (
-        np.tile([0, 1, 2], 12),
-        rng.normal(size=36),
-        rng.normal(size=(36, 2)),
-    )
-    turn = rng.normal(size=(2, 3))
-    Q = lambda seen: seen @ turn  # noqa: E731
-    found = one_iteration(Q, (states, taken, rewards, after), discount=0.7, actions=3)
-    demand(
-        callable(found),
-        "`one_iteration` returns no function",
+    actions = np.tile([0, 1, 2], 12)
+    rewards = rng.normal(size=36)
+    next_states = rng.normal(size=(36, 2))
+    weights = rng.normal(size=(2, 3))
+
+    def Q(states):
+        return states @ weights
+
+    steps = (states, actions, rewards, next_states)
+    next_Q = one_iteration(Q, steps, discount=0.7, actions=3)
+    require(
+        callable(next_Q),
+        "`one_iteration` does not return a function",
         "End with `return next_Q`",
     )
-    values = np.asarray(found(states))
-    demand(
+    values = np.asarray(next_Q(states))
+    require(
         values.shape == (36, 3),
         f"The next Q of 36 states has shape {values.shape}",
-        "A column for each action",
+        "It needs a column for each action",
     )
-    demand(
+    require(
         not np.allclose(values[:, 0], values[:, 1]),
         "The next Q is the same for every action",
-        "Fit a regression for each action, to the steps in which it was taken",
+        "Fit a regression for each action, to the steps with this action",
     )
-    got, best = values[np.arange(36), taken], Q(after).max(axis=1)
-    for targets, reason, hint in (
+    rows = np.arange(36)
+    targets = values[rows, actions]
+    next_values = Q(next_states)
+    best = next_values.max(axis=1)
+    for mistaken, reason, hint in (
         (
             rewards,
             "The targets are the rewards alone",
-            "What is the best that can follow? Ask the last Q",
+            "What is the best value of the next state? Use the last Q",
         ),
         (
             rewards + best,
-            "What follows is not discounted",
+            "The value of the next state is not discounted",
             "It comes one step later: multiply it",
         ),
         (
             0.7 * (rewards + best),
-            "The reward of now is discounted, too",
-            "Only what follows comes later",
+            "The immediate reward is discounted, too",
+            "Only the next value comes later",
         ),
         (
             0.7 * best,
-            "The reward is missing in the targets",
+            "The targets do not include the reward",
             "Read Bellman's equation once more",
         ),
         (
             rewards + 0.7 * Q(states).max(axis=1),
-            "The last Q was asked about the state before the action",
+            "The last Q was evaluated in the state before the action",
             "The maximum is over the actions in the next state",
         ),
         (
-            rewards + 0.7 * Q(after)[np.arange(36), taken],
+            rewards + 0.7 * next_values[rows, actions],
             "The next action is taken to be the same as this one",
-            "In the next state the best action may be another",
+            "In the next state another action may be the best",
         ),
         (
-            rewards + 0.7 * Q(after).mean(axis=1),
-            "The mean over the next actions is not a maximum",
+            rewards + 0.7 * next_values.mean(axis=1),
+            "The targets use the mean over the next actions, not the maximum",
             "We want to act as well as we can afterwards",
         ),
         (
-            rewards + 0.7 * Q(after).max(),
-            "One maximum was taken over all steps",
-            "Over the actions: axis=1",
+            rewards + 0.7 * next_values.max(),
+            "The maximum was taken over all steps",
+            "Take it over the actions: axis=1",
         ),
         (
-            rewards + 0.7 * Q(after).min(axis=1),
+            rewards + 0.7 * next_values.min(axis=1),
             "The smallest of the next values was taken",
-            "Look for the best",
+            "Take the best one",
         ),
     ):
-        demand(
-            not np.allclose(got, targets),
+        require(
+            not np.allclose(targets, mistaken),
             reason,
             hint,
-            earned=int(targets is not rewards),
+            earned=int(mistaken is not rewards),
         )
-    demand(
-        np.allclose(got, rewards + 0.7 * best),
-        "The targets are not those of Bellman's equation",
-        "Compute one of them by hand, in the corridor, and print yours beside it",
+    require(
+        np.allclose(targets, rewards + 0.7 * best),
+        "The targets do not follow Bellman's equation",
+        "Compute one of them by hand, in the corridor, and compare it with yours",
     )
-    return "Targets from the last Q, and a regression an action: this is all of it."
+    return "Targets from the last Q, and one regression per action: that is the whole iteration."
 
 
-def _rows(states, answers):
-    """Examples, in an order of their own."""
+def _examples(states, answers):
+    """Return a table of examples with sorted rows."""
     table = np.column_stack([states, answers])
     return table[np.lexsort(table.T)]
 
 
-def _same(one, other):
-    return one.shape == other.shape and np.allclose(one, other)
+def _is_same(examples, others):
+    return examples.shape == others.shape and np.allclose(examples, others)
 
 
 @check(3, points=3)
 def one_round_of_DAgger(one_round, states_of, fit_tree, world):
     starts = treatment.near_unhealthy(world, 2, np.random.default_rng(3))
-    # What she says of the old states is not to be learned from the new ones.
-    teacher = lambda states: np.where(states[:, 4] // 1000 % 3 > 0, 3, 2)  # noqa: E731
-    learner = lambda states: np.where(states[:, 5] > 25, 0, 3)  # noqa: E731
+
+    # No function of the new states alone gives this teacher's labels of the old ones.
+    def teacher(states):
+        return np.where(states[:, 4] // 1000 % 3 > 0, 3, 2)
+
+    def learner(states):
+        return np.where(states[:, 5] > 25, 0, 3)
+
     old = treatment.near_unhealthy(world, 40, np.random.default_rng(4))
-    said = teacher(old)  # so asking her for all labels anew is right as well
-    new, shown = states_of(learner, starts), states_of(teacher, starts)
-    states, answers, fitted = one_round(old, said, teacher, learner, starts)
-    found, every = _rows(states, answers), np.vstack([old, new])
-    demand(
-        len(found) > len(old),
+    old_labels = teacher(old)  # labelling all states again is right as well
+    new = states_of(learner, starts)
+    teacher_states = states_of(teacher, starts)
+    states, answers, fitted = one_round(old, old_labels, teacher, learner, starts)
+    examples = _examples(states, answers)
+    all_states = np.vstack([old, new])
+    require(
+        len(examples) > len(old),
         "There are no new examples",
-        "Let somebody treat the patients in `starts`",
+        "Some policy has to treat the patients in `starts`",
     )
-    for one in (teacher, learner):
-        demand(
-            not any(
-                _same(
-                    found,
-                    _rows(shown if more is None else np.vstack([more, shown]), label),
-                )
-                for more, label in (
-                    (None, one(shown)),
-                    (old, np.append(said, one(shown))),
-                )
-            ),
-            "The new states are those that the teacher leads to",
-            "Who has to act, so that we see where he errs?",
+    for policy in (teacher, learner):
+        labels = policy(teacher_states)
+        replaced = _examples(teacher_states, labels)
+        added = _examples(
+            np.vstack([old, teacher_states]), np.append(old_labels, labels)
         )
-    demand(
-        len(found) != len(new),
-        "The examples of the rounds before are gone",
-        "DAgger aggregates: the new examples are added to the old ones",
+        require(
+            not _is_same(examples, replaced) and not _is_same(examples, added),
+            "The new states come from the teacher's treatment",
+            "Who has to act, so that we see the learner's mistakes?",
+        )
+    require(
+        len(examples) != len(new),
+        "The examples of earlier rounds are lost",
+        "DAgger aggregates: add the new examples to the old ones",
         earned=1,
     )
-    demand(
-        not _same(found, _rows(every, np.append(said, learner(new)))),
-        "The learner labelled the states himself",
-        "Then he learns that he is always right; whom can he ask?",
+    own_labels = np.append(old_labels, learner(new))
+    require(
+        not _is_same(examples, _examples(all_states, own_labels)),
+        "The learner labelled the states itself",
+        "Then it learns that it is always right. Who knows better?",
         earned=1,
     )
-    right = np.append(said, teacher(new))
-    demand(
-        _same(found, _rows(every, right)),
+    expected = _examples(all_states, np.append(old_labels, teacher(new)))
+    require(
+        _is_same(examples, expected),
         "These are not the old and the new examples with their labels",
-        "Stack the states, append the answers, in the same order",
+        "Stack the states and append the answers, in the same order",
         earned=1,
     )
-    probe = np.vstack([every, shown])
-    demand(
-        not np.array_equal(fitted(probe), learner(probe)),
-        "The learner that you return is the old one",
+    test_states = np.vstack([all_states, teacher_states])
+    require(
+        not np.array_equal(fitted(test_states), learner(test_states)),
+        "The returned learner is the old one",
         "Fit a new one: `fit_tree(states, answers)`",
         earned=2,
     )
-    demand(
+    require(
         np.mean(fitted(old) == fit_tree(states, answers)(old)) > 0.99,
         "The learner was fitted to a part of the examples",
         "Fit it to all of them, old and new",
         earned=2,
     )
-    return "The learner leads, the teacher labels, and nothing is forgotten."
+    return "The learner acts, the teacher labels, and all examples are kept."
 
 
 @check(4, points=2)
@@ -236,16 +248,17 @@ def what_if(worth):
             {"E": np.append(5.0, 5.0 + np.cumsum(weights[: len(actions)] * actions))}
         )
 
-    schedule, at, instead = [1, 3, 2, 0, 1], 2, 0
-    got, lived = worth(simulate, schedule, at, instead), simulate([1, 3, 2, 0, 1])["E"]
-    demand(
+    schedule = [1, 3, 2, 0, 1]
+    answer = worth(simulate, schedule, 2, 0)
+    actual = simulate([1, 3, 2, 0, 1])["E"]
+    require(
         schedule == [1, 3, 2, 0, 1],
-        "The schedule was changed by your function",
+        "Your function changed the schedule",
         "Copy it first, with list(schedule), and change the copy",
     )
-    demand(
-        np.ndim(got) == 0,
-        f"{type(got).__name__} is no number",
+    require(
+        np.ndim(answer) == 0,
+        f"The result is a {type(answer).__name__}, not a number",
         "Take the last row of the column: .iloc[-1]",
     )
     for changed, reason, hint in (
@@ -256,39 +269,36 @@ def what_if(worth):
         ),
         (
             [1, 3, 0, 0, 0],
-            "What comes after the decision was changed as well",
+            "The later decisions were changed as well",
             "Keep the decisions after `at`",
         ),
         (
             [1, 3, 0],
-            "The decisions after it are missing",
+            "The later decisions are missing",
             "Keep them: the patient is treated to the end",
         ),
         (
             [1, 0, 2, 0, 1],
             "The decision before it was changed",
-            "`at` is counted from 0, as in a list",
+            "`at` counts from 0, as in a list",
         ),
         (
             [1, 3, 2, 0, 1],
             "Nothing was changed",
-            "Is the second simulation that of the changed schedule?",
+            "Does the second simulation get the changed schedule?",
         ),
     ):
-        demand(
-            abs(got - (lived.iloc[-1] - simulate(changed)["E"].iloc[-1])) > 1e-6,
-            reason,
-            hint,
-        )
-    demand(
-        abs(got + 200) > 1e-6,
-        "The sign is the wrong way round",
-        "As it was, minus as it would have been",
+        effect = actual.iloc[-1] - simulate(changed)["E"].iloc[-1]
+        require(abs(answer - effect) > 1e-6, reason, hint)
+    require(
+        abs(answer + 200) > 1e-6,
+        "The sign is wrong",
+        "Subtract the changed outcome from the actual one",
         earned=1,
     )
-    demand(
-        abs(got - 200) < 1e-6,
-        f"In a world where it was worth 200 your function says {got:,.0f}",
+    require(
+        abs(answer - 200) < 1e-6,
+        f"In a world in which the effect is 200 your function returns {answer:,.0f}",
         "Compare the last rows of two tables",
         earned=1,
     )
@@ -299,67 +309,67 @@ def what_if(worth):
 def cheaper_drugs(gained):
     rng = np.random.default_rng(8)
     for _ in range(3):
-        old, new, dose = (
-            rng.uniform(9000, 20_000),
-            rng.uniform(100, 8000),
-            rng.uniform(0.2, 0.9),
-        )
-        decisions, discount = int(rng.integers(5, 20)), rng.uniform(0.8, 0.97)
-        got, step = gained(old, new, dose, decisions, discount), (old - new) * dose**2
-        worths = discount ** np.arange(decisions)
-        for wrong, reason, hint in (
+        old_price = rng.uniform(9000, 20_000)
+        new_price = rng.uniform(100, 8000)
+        dose = rng.uniform(0.2, 0.9)
+        decisions = int(rng.integers(5, 20))
+        discount = rng.uniform(0.8, 0.97)
+        answer = gained(old_price, new_price, dose, decisions, discount)
+        step = (old_price - new_price) * dose**2
+        discounts = discount ** np.arange(decisions)
+        for mistaken, reason, hint in (
             (
                 step * decisions,
                 "Every step counts the same",
-                "A reward one step later is worth `discount` of it",
+                "A reward one step later is multiplied by `discount`",
             ),
             (
                 step,
-                "This is what one step gains",
-                "There are many, each worth less than the one before",
+                "This is the gain of one step",
+                "There are many, each discounted more than the one before",
             ),
             (
-                step * worths.sum() / dose,
+                step * discounts.sum() / dose,
                 "The dose is not squared",
                 "Look at the reward again",
             ),
             (
-                step * worths.sum() * discount,
-                "The first step is discounted already",
+                step * discounts.sum() * discount,
+                "The first step is already discounted",
                 "Its discount is 1",
             ),
             (
                 step / (1 - discount),
-                "This is what steps without an end would gain",
+                "This is the gain of infinitely many steps",
                 "They end: stop the sum",
             ),
             (
-                -step * worths.sum(),
+                -step * discounts.sum(),
                 "The return falls in your formula",
-                "A lower price: the return grows",
+                "With a lower price the return grows",
             ),
             (
-                old * dose**2 * worths.sum(),
+                old_price * dose**2 * discounts.sum(),
                 "The new price is missing",
-                "What is gained is the difference",
+                "The gain depends on the difference of the prices",
             ),
             (
-                step * decisions * worths[-1],
-                "All are discounted like the last one",
+                step * decisions * discounts[-1],
+                "All steps are discounted like the last one",
                 "Add step by step",
             ),
         ):
-            demand(not np.isclose(got, wrong, rtol=1e-6), reason, hint)
-        demand(
-            np.isclose(got, step * worths.sum(), rtol=1e-6),
-            "Another sum comes out, step by step",
+            require(not np.isclose(answer, mistaken, rtol=1e-6), reason, hint)
+        require(
+            np.isclose(answer, step * discounts.sum(), rtol=1e-6),
+            "Adding step by step gives another sum",
             "Write it for two decisions by hand, and compare",
             earned=1,
         )
-    return "Worked out without a simulator, for any price, dose and discount."
+    return "Computed without a simulator, for any price, dose and discount."
 
 
-def _days(n=100, virus=1000.0, effectors=1000.0, drugs=0.0):
+def _constant_days(n=100, virus=1000.0, effectors=1000.0, drugs=0.0):
     return pd.DataFrame(
         {
             "V": np.full(n, virus),
@@ -372,44 +382,47 @@ def _days(n=100, virus=1000.0, effectors=1000.0, drugs=0.0):
 
 @check(6, points=3)
 def a_reward_of_your_own(my_reward, treated, clinic):
-    total = lambda table: float(np.sum(my_reward(table)))  # noqa: E731
-    demand(
-        np.shape(my_reward(_days())) == (100,),
-        f"100 rows give rewards of shape {np.shape(my_reward(_days()))}",
-        "A number a row: work with whole columns, and np.maximum in place of max",
+    def total(table):
+        return float(np.sum(my_reward(table)))
+
+    require(
+        np.shape(my_reward(_constant_days())) == (100,),
+        f"100 rows give rewards of shape {np.shape(my_reward(_constant_days()))}",
+        "Return one number per row: work with whole columns, and np.maximum instead of max",
     )
     for effectors in (20.0, 3e5):
-        usual = total(_days(effectors=effectors))
-        demand(
-            total(_days(effectors=2 * effectors)) > usual,
-            f"Twice {effectors:,.0f} effectors are not worth more",
+        usual = total(_constant_days(effectors=effectors))
+        require(
+            total(_constant_days(effectors=2 * effectors)) > usual,
+            f"Twice {effectors:,.0f} effectors do not earn more",
             "The reward has to grow with E, everywhere",
         )
-        demand(
-            total(_days(virus=1500.0, effectors=effectors)) < usual,
+        require(
+            total(_constant_days(virus=1500.0, effectors=effectors)) < usual,
             "1,500 copies of virus are no worse than 1,000",
             "Small amounts of virus count as well",
         )
-        demand(
-            total(_days(effectors=effectors, drugs=1)) < usual,
+        require(
+            total(_constant_days(effectors=effectors, drugs=1)) < usual,
             "Drugs cost nothing",
-            "Subtract something for them",
+            "Subtract a price for them",
         )
-    always = clinic.unwrapped.simulate(3).iloc[:200]
-    outbreaks = []
+    always_both = clinic.unwrapped.simulate(3).iloc[:200]
+    gains = []
     for effectors in (20.0, 3e5):
-        outbreak = _days(effectors=effectors)
+        outbreak = _constant_days(effectors=effectors)
         outbreak.loc[50, "V"] = 1e6
-        outbreaks.append(total(_days(effectors=effectors, drugs=1)) - total(outbreak))
-    demand(
-        min(outbreaks) > 0,
-        "A day of a million copies costs less than a hundred decisions of both drugs",
-        "A term for days above some number of copies, and large enough; compare it with the price of the drugs",
+        drugs = _constant_days(effectors=effectors, drugs=1)
+        gains.append(total(drugs) - total(outbreak))
+    require(
+        min(gains) > 0,
+        "A day with a million copies costs less than a hundred decisions with both drugs",
+        "Add a large enough term for days above some number of copies, and compare it with the price of the drugs",
     )
-    demand(
-        total(treated) > total(always),
+    require(
+        total(treated) > total(always_both),
         "Both drugs always now earn more than the learned treatment",
-        "Your outbreaks cost too much beside what effectors are worth; compare the terms, one by one",
+        "Your outbreaks cost too much compared with the reward of effectors; compare the terms, one by one",
         earned=2,
     )
-    return "More effectors, less virus, fewer drugs, and no outbreaks: defended on every point."
+    return "More effectors, less virus, fewer drugs, and no outbreaks: right on every point."

@@ -1,165 +1,170 @@
-"""Notebook 9, from logs to causes: both parts of a difference, blocked paths, three estimators, and a bound."""
+"""Checks of notebook 9: the parts of a difference, blocked paths, three estimators, and a bound."""
 
 import itertools
 
 import numpy as np
 
-from checks import Checks, demand
+from checks import Checks, require
 
 check = Checks("9 · Why not? From logs to causes")
 
 
-def near(found, right, slack=1e-6):
-    """Whether a number is what it should be, but for rounding; False where it is no number."""
-    return np.ndim(found) == 0 and bool(
-        abs(float(found) - right) < slack * (1 + abs(right))
+def is_close(answer, expected, tolerance=1e-6):
+    """Return whether an answer is the expected number up to rounding; False if it is not a number."""
+    return np.ndim(answer) == 0 and bool(
+        abs(float(answer) - expected) < tolerance * (1 + abs(expected))
     )
 
 
 @check(1, points=2)
-def where_the_difference_comes_from(split):
+def parts_of_the_difference(split):
     rng = np.random.default_rng(11)
     treated = rng.random(60) < 0.4
     y0 = rng.normal(50, 10, 60) + 8 * treated
     y1 = y0 - rng.uniform(1, 9, 60) - 5 * treated
-    found = split(y0, y1, treated)
-    demand(
-        np.shape(found) == (2,),
+    answer = split(y0, y1, treated)
+    require(
+        np.shape(answer) == (2,),
         "`split` does not return two numbers",
-        "return effect_on_treated, selection_bias",
+        "Return effect_on_treated, selection_bias",
     )
-    effect, bias = found
-    demand(
-        not near(effect, (y1 - y0).mean()),
+    effect, bias = answer
+    require(
+        not is_close(effect, (y1 - y0).mean()),
         "The first number is the mean effect on all units",
-        "Take the mean over the treated alone: an array of True and False chooses among the units",
+        "Take the mean over the treated alone: an array of True and False selects among the units",
     )
-    demand(
-        near(effect, (y1 - y0)[treated].mean()),
+    require(
+        is_close(effect, (y1 - y0)[treated].mean()),
         f"The first number is {effect:.2f}, not the effect on the treated",
         "It is the mean of Y(1) - Y(0) over the treated",
     )
-    right = y0[treated].mean() - y0[~treated].mean()
-    demand(
-        not near(bias, -right),
+    expected = y0[treated].mean() - y0[~treated].mean()
+    require(
+        not is_close(bias, -expected),
         "The selection bias has the wrong sign",
-        "Treated less others",
+        "Subtract the others from the treated",
         earned=1,
     )
-    demand(
-        not near(bias, y1[treated].mean() - y1[~treated].mean()),
-        "That compares the two groups *with* treatment",
-        "Selection bias is the difference that would be there anyway, without treatment",
+    require(
+        not is_close(bias, y1[treated].mean() - y1[~treated].mean()),
+        "This compares the two groups *with* treatment",
+        "Selection bias is the difference that would exist anyway, without treatment",
         earned=1,
     )
-    demand(
-        near(bias, right),
+    require(
+        is_close(bias, expected),
         f"The second number is {bias:.2f}, and the two do not add up to the log's difference",
         "Compare Y(0) of the treated with Y(0) of the others",
         earned=1,
     )
-    return "The two parts add up to the difference in the log, for other units too."
+    return "The two parts add up to the difference in the log, for other units, too."
 
 
 @check(2, points=3)
 def is_the_path_blocked(is_blocked):
-    chain, fork, collider = (
-        [("a", "b"), ("b", "c")],
-        [("b", "a"), ("b", "c")],
-        [("a", "b"), ("c", "b")],
-    )
+    chain = [("a", "b"), ("b", "c")]
+    fork = [("b", "a"), ("b", "c")]
+    collider = [("a", "b"), ("c", "b")]
     path = ("a", "b", "c")
-    for arrows, kind in ((chain, "a → b → c"), (fork, "a ← b → c")):
-        demand(
+    for arrows, drawing in ((chain, "a → b → c"), (fork, "a ← b → c")):
+        require(
             not is_blocked(path, set(), arrows),
-            f"{kind} is said to be blocked without adjusting",
-            "Only a collider blocks when nothing is adjusted for",
+            f"Your answer for {drawing} is blocked, without adjusting",
+            "If we adjust for nothing, only a collider blocks",
         )
-        demand(
+        require(
             is_blocked(path, {"b"}, arrows),
-            f"{kind} is said to be open although we adjust for b",
-            "A middle that is no collider blocks when we adjust for it",
+            f"Your answer for {drawing} is open, although we adjust for b",
+            "A middle that is not a collider blocks if we adjust for it",
         )
-    demand(
+    require(
         is_blocked(path, set(), collider),
-        "a → b ← c is said to be open without adjusting",
+        "Your answer for a → b ← c is open, without adjusting",
         "Look at the arrows on both sides: a collider blocks",
     )
-    demand(
+    require(
         not is_blocked(path, {"b"}, collider),
-        "a → b ← c is said to be blocked although we adjust for b",
+        "Your answer for a → b ← c is blocked, although we adjust for b",
         "Adjusting for a collider opens the path",
         earned=1,
     )
-    demand(
+    require(
         not is_blocked(path, {"d"}, [*collider, ("b", "d")]),
-        "a → b ← c stays blocked, but d, moved by b, is given",
-        "A descendant tells of the collider: use `descendants`",
+        "a → b ← c stays blocked, although we adjust for d, an effect of b",
+        "A descendant carries information about the collider: use `descendants`",
         earned=2,
     )
-    long = [("a", "b"), ("c", "b"), ("c", "d")]
-    demand(
-        is_blocked(("a", "b", "c", "d"), {"b", "c"}, long),
-        "a → b ← c → d is said to be open, and we adjust for c",
-        "One middle that blocks is enough, wherever it stands: go on to the end of the path",
+    long_path = [("a", "b"), ("c", "b"), ("c", "d")]
+    require(
+        is_blocked(("a", "b", "c", "d"), {"b", "c"}, long_path),
+        "Your answer for a → b ← c → d is open, although we adjust for c",
+        "One blocking middle is enough, wherever it is: check the path to its end",
         earned=1,
     )
-    wrong = _different_from_the_rule(is_blocked)
-    demand(
-        wrong is None,
-        f"The answer is wrong for path, given, arrows = {wrong}",
+    case = _find_mistake(is_blocked)
+    require(
+        case is None,
+        f"The answer is wrong for path, given, arrows = {case}",
         "Try this one by hand, three neighbours at a time",
         earned=2,
     )
     return "Chains, forks and colliders, and 200 paths of other graphs."
 
 
-def _different_from_the_rule(is_blocked):
-    """Path, given and arrows of a random graph where the answer is not the rule's, or None."""
-    rng, names = np.random.default_rng(5), "pqrstu"
+def _find_mistake(is_blocked):
+    """Return path, given and arrows of a random graph with a wrong answer, or None."""
+    rng = np.random.default_rng(5)
+    names = "pqrstu"
     for _ in range(200):
-        path = tuple(names[at] for at in rng.permutation(6)[:4])
+        path = tuple(names[index] for index in rng.permutation(6)[:4])
         steps = [
             pair if names.index(pair[0]) < names.index(pair[1]) else pair[::-1]
             for pair in zip(path, path[1:])
         ]
         more = [pair for pair in itertools.combinations(names, 2) if rng.random() < 0.3]
         arrows = list(dict.fromkeys([*steps, *more]))
-        given = {
-            name
-            for name in names
-            if name not in (path[0], path[-1]) and rng.random() < 0.3
-        }
-        if bool(is_blocked(path, set(given), list(arrows))) != _blocked(
-            path, given, arrows
-        ):
+        inner = [name for name in names if name not in (path[0], path[-1])]
+        given = {name for name in inner if rng.random() < 0.3}
+        answer = bool(is_blocked(path, set(given), list(arrows)))
+        if answer != _expected_blocked(path, given, arrows):
             return path, sorted(given), arrows
     return None
 
 
-def _blocked(path, given, arrows):
-    known = set(given)
-    for _ in arrows:  # whatever leads to what is given tells as much as it
-        known |= {cause for cause, effect in arrows if effect in known}
-    middles = [
-        ((left, at) in arrows and (right, at) in arrows, at)
-        for left, at, right in zip(path, path[1:], path[2:])
-    ]
-    return any(at not in known if collides else at in given for collides, at in middles)
+def _expected_blocked(path, given, arrows):
+    """Return whether a path is blocked when we adjust for `given`."""
+    opening = set(given)  # the adjusted names and all their causes open colliders
+    for _ in arrows:
+        opening |= {cause for cause, effect in arrows if effect in opening}
+    for left, middle, right in zip(path, path[1:], path[2:]):
+        is_collider = (left, middle) in arrows and (right, middle) in arrows
+        is_open = middle in opening if is_collider else middle not in given
+        if not is_open:
+            return True
+    return False
 
 
-def _units(seed, n=400):
-    """Units whose effect is -5 on average, grows with x, and who are treated where x is high; straight lines."""
+def _linear_units(seed, n=400):
+    """Return units with linear outcomes, whose mean effect is -5 and grows with x.
+
+    Units with high x are treated more often.
+
+    Returns:
+        x, propensities, treated, outcomes without and with treatment, and noisy outcomes.
+    """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 2)) + 1
     chance = 1 / (1 + np.exp(-1.2 * (x[:, 0] - 1)))
     treated = rng.random(n) < chance
     m0 = 20 + 6 * x[:, 0] - x[:, 1]
     m1 = m0 - 5 + 4 * (x[:, 0] - 1)
-    return x, chance, treated, m0, m1, np.where(treated, m1, m0) + rng.normal(0, 0.5, n)
+    outcome = np.where(treated, m1, m0) + rng.normal(0, 0.5, n)
+    return x, chance, treated, m0, m1, outcome
 
 
-def _lines(x, treated, outcome, intercept=True):
+def _regression_effects(x, treated, outcome, intercept=True):
+    """Return the effect on each unit by a linear regression for each group."""
     design = np.column_stack([np.ones(len(x)), x])[:, 0 if intercept else 1 :]
     weights = [
         np.linalg.lstsq(design[arm], outcome[arm], rcond=None)[0]
@@ -170,240 +175,250 @@ def _lines(x, treated, outcome, intercept=True):
 
 @check(3, points=3)
 def the_effect_by_regression(regression_effect):
-    x, _, treated, _, _, outcome = _units(2)
-    found, each = regression_effect(x, treated, outcome), _lines(x, treated, outcome)
-    demand(
-        np.ndim(found) == 0,
+    x, _, treated, _, _, outcome = _linear_units(2)
+    answer = regression_effect(x, treated, outcome)
+    effects = _regression_effects(x, treated, outcome)
+    require(
+        np.ndim(answer) == 0,
         "`regression_effect` does not return one number",
         "Take the mean over all towns",
     )
-    together = np.linalg.lstsq(
-        np.column_stack([np.ones(len(x)), treated, x]), outcome, rcond=None
-    )[0]
-    demand(
-        not near(found, together[1]),
-        "It is one line for all, so every unit gets the same effect",
+    design = np.column_stack([np.ones(len(x)), treated, x])
+    pooled = np.linalg.lstsq(design, outcome, rcond=None)[0]
+    require(
+        not is_close(answer, pooled[1]),
+        "This is one line for all, so every unit gets the same effect",
         "Fit a line to the treated, and another one to the others",
     )
-    demand(
-        not near(found, -each.mean()),
+    require(
+        not is_close(answer, -effects.mean()),
         "The sign is wrong",
-        "Treated less untreated",
+        "Subtract untreated from treated",
         earned=1,
     )
-    demand(
-        not near(found, outcome[treated].mean() - outcome[~treated].mean()),
-        "It is the difference in means again",
+    require(
+        not is_close(answer, outcome[treated].mean() - outcome[~treated].mean()),
+        "This is again the difference in means",
         "Predict *every* unit by both lines, not each unit by the line of its own group",
     )
-    for arm, who in ((treated, "treated"), (~treated, "others")):
-        demand(
-            not near(found, each[arm].mean()),
-            f"The mean is over the {who} only",
-            "The average effect is that of all units",
+    for arm, group in ((treated, "treated"), (~treated, "others")):
+        require(
+            not is_close(answer, effects[arm].mean()),
+            f"The mean is over the {group} only",
+            "The average effect is over all units",
             earned=2,
         )
-    demand(
-        not near(found, _lines(x, treated, outcome, False).mean()),
+    require(
+        not is_close(
+            answer, _regression_effects(x, treated, outcome, intercept=False).mean()
+        ),
         "The lines have no intercept",
-        "A column of ones in the design lets a line begin anywhere",
+        "A column of ones in the design gives each line an intercept",
         earned=1,
     )
-    demand(
-        near(found, each.mean()),
-        f"On made-up units it gives {found:.2f}; two lines give {each.mean():.2f}",
-        "Two fits, four hundred predictions by each of them, and the mean difference",
+    require(
+        is_close(answer, effects.mean()),
+        f"On simulated units it gives {answer:.2f}; two lines give {effects.mean():.2f}",
+        "Two fits, four hundred predictions from each, and the mean difference",
     )
     return "Two lines, and the mean over all units."
 
 
 @check(4, points=3)
 def the_effect_by_inverse_weighting(weighted_effect):
-    _, chance, treated, _, _, outcome = _units(4)
-    found = weighted_effect(chance, treated, outcome, clip=0.0)
+    _, chance, treated, _, _, outcome = _linear_units(4)
+    answer = weighted_effect(chance, treated, outcome, clip=0.0)
 
     def stabilised(weight):
-        return np.average(outcome[treated], weights=weight[treated]) - np.average(
-            outcome[~treated], weights=weight[~treated]
-        )
+        treated_mean = np.average(outcome[treated], weights=weight[treated])
+        return treated_mean - np.average(outcome[~treated], weights=weight[~treated])
 
-    demand(
-        not near(found, stabilised(np.ones(len(chance)))),
+    require(
+        not is_close(answer, stabilised(np.ones(len(chance)))),
         "All units still have the same weight",
-        "The weight is 1 / (chance of what was done)",
+        "The weight is 1 / (chance of the treatment that the unit got)",
     )
-    demand(
-        not near(found, stabilised(np.where(treated, chance, 1 - chance))),
+    require(
+        not is_close(answer, stabilised(np.where(treated, chance, 1 - chance))),
         "The weights are the chances themselves",
-        "The *less* likely a unit was to be treated as it was, the more it counts",
+        "The *less* likely the treatment that a unit got, the more the unit counts",
     )
-    demand(
-        not near(found, stabilised(1 / chance)),
+    require(
+        not is_close(answer, stabilised(1 / chance)),
         "The untreated are weighted by 1 / e as well",
-        "An untreated unit was left untreated with the chance 1 - e",
+        "The chance of no treatment is 1 - e",
         earned=1,
     )
-    moved = weighted_effect(chance, treated, outcome + 1000, clip=0.0)
-    demand(
-        near(moved, found, 1e-4),
+    shifted = weighted_effect(chance, treated, outcome + 1000, clip=0.0)
+    require(
+        is_close(shifted, answer, 1e-4),
         "With 1,000 added to every outcome the effect changes",
         "Divide by the sum of the weights of each arm, not by n",
         earned=1,
     )
-    demand(
-        near(found, stabilised(np.where(treated, 1 / chance, 1 / (1 - chance)))),
-        f"Without clipping it gives {found:.2f} on made-up units, which is not the weighted difference",
+    require(
+        is_close(answer, stabilised(np.where(treated, 1 / chance, 1 / (1 - chance)))),
+        f"Without clipping it gives {answer:.2f} on simulated units, which is not the weighted difference",
         "1 / e for the treated, 1 / (1 - e) for the others",
         earned=1,
     )
     clipped = weighted_effect(chance, treated, outcome, clip=0.2)
-    demand(
-        not near(clipped, found),
-        "`clip` changes nothing",
+    require(
+        not is_close(clipped, answer),
+        "`clip` has no effect",
         "Clip the chances before you take 1 / e",
         earned=2,
     )
     e = np.clip(chance, 0.2, 0.8)
-    demand(
-        near(clipped, stabilised(np.where(treated, 1 / e, 1 / (1 - e)))),
-        "With clip=0.2 the weights are not right",
+    require(
+        is_close(clipped, stabilised(np.where(treated, 1 / e, 1 / (1 - e)))),
+        "With clip=0.2 the weights are wrong",
         "np.clip(chance, clip, 1 - clip): no chance below 0.2, and none above 0.8",
         earned=2,
     )
-    return "Inverse chances of what was done, stabilised, clipped at both ends."
+    return "Inverse chances of the actual treatment, stabilised, clipped at both ends."
 
 
 @check(5, points=3)
 def doubly_robust_with_an_interval(doubly_robust):
-    _, chance, treated, m0, m1, outcome = _units(6, 20_000)
-    truth, flat = (m1 - m0).mean(), np.full(20_000, 20.0)
-    found = [
-        doubly_robust(*models, chance_, treated, outcome)
-        for models, chance_ in (
-            ((m0, m1), chance),
-            ((flat, flat), chance),
-            ((m0, m1), np.full(20_000, 0.5)),
-        )
-    ]
-    demand(
-        all(np.shape(one) == (3,) for one in found),
+    n = 20_000
+    _, chance, treated, m0, m1, outcome = _linear_units(6, n)
+    truth = (m1 - m0).mean()
+    flat = np.full(n, 20.0)
+    both = doubly_robust(m0, m1, chance, treated, outcome)
+    weights_only = doubly_robust(flat, flat, chance, treated, outcome)
+    predictions_only = doubly_robust(m0, m1, np.full(n, 0.5), treated, outcome)
+    require(
+        all(
+            np.shape(answer) == (3,)
+            for answer in (both, weights_only, predictions_only)
+        ),
         "It does not return three numbers",
-        "return estimate, low, high",
+        "Return estimate, low, high",
     )
-    both, weights_only, predictions_only = found
-    demand(
-        abs(predictions_only[0] - truth) < 0.1,
-        f"With right predictions and wrong chances it is off by {abs(predictions_only[0] - truth):.1f}",
-        "A residual is the outcome less the prediction for the arm that was *observed*",
+    error = abs(predictions_only[0] - truth)
+    require(
+        error < 0.1,
+        f"With right predictions and wrong chances the error is {error:.1f}",
+        "A residual is the outcome minus the prediction for the *observed* arm",
     )
-    demand(
-        not near(weights_only[0], 0, 1e-9),
-        "With useless predictions it says 0: nothing corrects them",
+    require(
+        not is_close(weights_only[0], 0, 1e-9),
+        "With useless predictions it gives 0: nothing corrects them",
         "Add the weighted residuals to the scores",
     )
-    demand(
-        abs(weights_only[0] - truth) < 0.6,
-        f"With useless predictions and right chances it is off by {abs(weights_only[0] - truth):.1f}",
+    error = abs(weights_only[0] - truth)
+    require(
+        error < 0.6,
+        f"With useless predictions and right chances the error is {error:.1f}",
         "Treated: + residual / e. Others: - residual / (1 - e)",
         earned=1,
     )
-    # The deviation of the scores, from the formula in other words: a weight with a sign times the residual.
-    sign = np.where(treated, 1 / chance, -1 / (1 - chance))
-    error = np.std(sign * (outcome - 20), ddof=1) / np.sqrt(20_000)
+    # The scores are a signed weight times the residual, because both predictions are equal.
+    weight = np.where(treated, 1 / chance, -1 / (1 - chance))
+    standard_error = np.std(weight * (outcome - 20), ddof=1) / np.sqrt(n)
     estimate, low, high = weights_only
-    demand(
+    require(
         low < estimate < high,
-        "The interval does not lie around the estimate",
+        "The estimate is not inside the interval",
         "estimate ± 1.96 standard errors",
         earned=2,
     )
-    demand(
+    require(
         abs((low + high) / 2 - estimate) < 0.05 * (high - low),
         "The estimate is not in the middle of the interval",
-        "As far down as up: estimate - 1.96 standard errors, estimate + 1.96 standard errors",
+        "Both ends are equally far: estimate - 1.96 standard errors, estimate + 1.96 standard errors",
         earned=2,
     )
-    demand(
-        0.9 < (high - low) / (2 * 1.96 * error) < 1.1,
-        f"The interval is {(high - low) / (2 * 1.96 * error):.2g} times as wide as it should be",
+    width_ratio = (high - low) / (2 * 1.96 * standard_error)
+    require(
+        0.9 < width_ratio < 1.1,
+        f"The interval is {width_ratio:.2g} times as wide as it should be",
         "The standard error is the standard deviation *of the scores*, divided by the root of n",
         earned=2,
     )
-    return "Right when either model is, and the interval has the right width."
+    return "Right if either model is, and the interval has the right width."
 
 
 @check(6, points=3)
 def the_highest_mean(highest_mean):
     rng = np.random.default_rng(8)
-    three = highest_mean(np.array([100.0, 150.0, 200.0]), np.ones(3), 2)
-    demand(
-        not near(three, 150),
+    answer = highest_mean(np.array([100.0, 150.0, 200.0]), np.ones(3), 2)
+    require(
+        not is_close(answer, 150),
         "The three towns of the text still have equal weights",
         "Each weight may be small or large: 1 + odds / factor, or 1 + odds * factor",
     )
-    demand(
-        not near(three, 137.5),
-        "That is the lowest mean",
-        "Large weights for *high* outcomes",
+    require(
+        not is_close(answer, 137.5),
+        "This is the lowest mean",
+        "Use large weights for *high* outcomes",
         earned=1,
     )
-    demand(
-        not near(three, 160),
-        "160 is the mean with large weights for 150 and 200; one less is better",
+    require(
+        not is_close(answer, 160),
+        "160 is the mean with large weights for 150 and 200; one large weight fewer is better",
         "Try every place to stop, and take the best",
         earned=1,
     )
-    demand(
-        near(three, 162.5),
-        f"For the three towns it is {three:.2f}, by hand 162.5",
-        "Look at the two lines by hand",
+    require(
+        is_close(answer, 162.5),
+        f"For the three towns it is {answer:.2f}, by hand 162.5",
+        "Compare with the two lines computed by hand",
     )
     for _ in range(20):
-        n, factor = int(rng.integers(1, 8)), rng.uniform(1, 6)
-        y, odds = rng.normal(100, 40, n), rng.uniform(0.2, 5, n)
-        corners = 1 + odds * np.array(
-            list(itertools.product((1 / factor, factor), repeat=n))
-        )
-        right = (corners @ y / corners.sum(axis=1)).max()
-        found = highest_mean(y.copy(), odds.copy(), factor)
-        demand(
-            found < right + 1e-6,
-            f"{found:.2f} for {n} towns is higher than any weights allow",
+        n = int(rng.integers(1, 8))
+        factor = rng.uniform(1, 6)
+        y = rng.normal(100, 40, n)
+        odds = rng.uniform(0.2, 5, n)
+        extremes = list(itertools.product((1 / factor, factor), repeat=n))
+        weights = 1 + odds * np.array(extremes)
+        expected = (weights @ y / weights.sum(axis=1)).max()
+        answer = highest_mean(y.copy(), odds.copy(), factor)
+        require(
+            answer < expected + 1e-6,
+            f"{answer:.2f} for {n} towns is higher than any weights allow",
             "Sort the odds together with the outcomes; divide by the sum of the weights",
             earned=1,
         )
-        demand(
-            near(found, right),
-            f"{found:.2f} for {n} towns, but some weights give {right:.2f}",
+        require(
+            is_close(answer, expected),
+            f"{answer:.2f} for {n} towns, but some weights give {expected:.2f}",
             "Sort by the outcome, and try all n + 1 places to stop; each town keeps its own odds",
             earned=1,
         )
-    _demand_of_many(highest_mean, rng)
+    _require_many_outcomes(highest_mean, rng)
     return (
         "As high as the best of all corners, for twenty small arms, and for 500 towns."
     )
 
 
-def _demand_of_many(highest_mean, rng):
-    """Demands the highest mean of 500 outcomes below zero, found the other way round: by the share it must balance."""
-    y, odds = rng.normal(-100, 40, 500), rng.uniform(0.2, 5, 500)
-    low, high = y.min(), y.max()
-    for _ in range(
-        60
-    ):  # the mean m at which the best weights leave y - m without a surplus
+def _require_many_outcomes(highest_mean, rng):
+    """Require the highest mean of 500 negative outcomes, found by bisection.
+
+    At the highest mean m, the best weights make the weighted sum of y - m zero.
+    """
+    y = rng.normal(-100, 40, 500)
+    odds = rng.uniform(0.2, 5, 500)
+    low = y.min()
+    high = y.max()
+    for _ in range(60):
         mean = (low + high) / 2
         weights = np.where(y > mean, 1 + 3 * odds, 1 + odds / 3)
-        low, high = (mean, high) if weights @ (y - mean) > 0 else (low, mean)
-    found = highest_mean(y.copy(), odds.copy(), 3)
-    demand(
-        not near(found, 0),
+        if weights @ (y - mean) > 0:
+            low = mean
+        else:
+            high = mean
+    answer = highest_mean(y.copy(), odds.copy(), 3)
+    require(
+        not is_close(answer, 0),
         "For outcomes below zero it gives 0, which is higher than all of them",
-        "Begin with the first mean that you compute, and not with 0",
+        "Begin with the first mean that you compute, not with 0",
         earned=1,
     )
-    demand(
-        near(found, mean),
-        f"For 500 outcomes below zero it gives {found:.3f}, but {mean:.3f} is the highest",
+    require(
+        is_close(answer, mean),
+        f"For 500 outcomes below zero it gives {answer:.3f}, but {mean:.3f} is the highest",
         "Sort by the outcome, and try all n + 1 places to stop",
         earned=1,
     )

@@ -1,8 +1,9 @@
-"""The tests of the notebooks share modules of this folder, and the checks that the notebooks import."""
+"""Put this folder and the notebooks' checks on the path: the tests share their modules."""
 
 import sys
 from pathlib import Path
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-sys.path[:0] = [str(Path(__file__).parent), str(NOTEBOOKS / "checks")]
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(NOTEBOOKS / "checks")]
 collect_ignore = ["wrong"]  # cells of notebooks, not modules

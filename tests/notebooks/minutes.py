@@ -1,13 +1,11 @@
-"""How long a notebook takes: the lines under the titles, and the columns of README.md and
-notebooks/README.md.
+"""Write how long each notebook takes: under its title, in README.md and in notebooks/README.md.
 
-- python tests/notebooks/minutes.py: write them anew, with the run times of the last measurement
-- python tests/notebooks/minutes.py --run: run every notebook first, one after the other, and
-  measure
+- python tests/notebooks/minutes.py: keep the run times of the last measurement
+- python tests/notebooks/minutes.py --run: run every notebook first and measure
 
-Reading counts the words of text and code outside the exercises, 200 a minute, and the run. The
-minutes of the exercises are estimates, written under their headings. The column "you will" is
-copied from README.md.
+Minutes of reading and running are the words of text and code outside the exercises, divided by 200.
+Minutes of exercises are estimates, written under their headings. The column "you will" is copied
+from README.md.
 """
 
 import argparse
@@ -29,7 +27,7 @@ LINE = re.compile(
     re.MULTILINE,
 )
 TABLE = re.compile(r"(?<=<!-- minutes -->\n).*?(?=<!-- /minutes -->)", re.DOTALL)
-LEARNED = re.compile(r"^\| \[.+?\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \|", re.MULTILINE)
+GOALS = re.compile(r"^\| \[.+?\]\(notebooks/(\w+)\.ipynb\) \| (.+?) \|", re.MULTILINE)
 ROW = re.compile(r"^\| \[.+?\]\((\d\d_\w+)\.ipynb\) \|.*\| (\d+) \|$", re.MULTILINE)
 HEADER = """\
 | notebook | you will | needs | read and run | exercises | points | seconds to run |
@@ -39,14 +37,19 @@ HEADER = """\
 
 @dataclass(frozen=True)
 class Length:
-    """Words of text and code outside the exercises, and [(points, minutes)] of the exercises."""
+    """Length of a notebook.
+
+    Attributes:
+        words: Words of text and code outside the exercises.
+        exercises: (points, minutes) of each exercise.
+    """
 
     words: int
     exercises: tuple
 
     @property
     def reading(self):
-        """Minutes of reading and running, rounded up to a multiple of five."""
+        """Minutes to read and run, rounded up to a multiple of five."""
         return 5 * -(-self.words // (5 * WORDS_A_MINUTE))
 
     @property
@@ -61,53 +64,62 @@ class Length:
 
 def length(notebook):
     """Return the Length of a notebook. An exercise ends with its folded solution."""
-    words, exercises, inside = 0, [], False
+    words = 0
+    exercises = []
+    in_exercise = False
     for cell in notebook.cells:
         is_text = cell.cell_type == "markdown"
         if is_text and HEADING.search(cell.source):
-            inside = True
+            in_exercise = True
             for points, minutes in EFFORT.findall(cell.source):
                 exercises.append((int(points), int(minutes)))
-        if not inside:
+        if not in_exercise:
             words += len(cell.source.split())
         if is_text and "<details" in cell.source:
-            inside = False
+            in_exercise = False
     return Length(words, tuple(exercises))
 
 
-def line(measured):
-    """Return the line under the title."""
-    reading, practice = measured.reading, measured.practice
-    return f"{reading} minutes to read and run, {practice} for the exercises"
+def title_line(measured):
+    """Return the minutes of a notebook, as written under its title."""
+    return f"{measured.reading} minutes to read and run, {measured.practice} for the exercises"
 
 
-def needed(notebook):
-    """Return the numbers of the notebooks to be read before, as str, without those for an exercise only."""
-    found = LINE.search(notebook.cells[0].source)
-    needs = found[2].split(";")[0] if found else ""
-    return re.findall(r"\[(?:notebooks? )?(\d+)\]", needs)
+def required_notebooks(notebook):
+    """Return the numbers of the notebooks to read first, as str.
+
+    Notebooks that only an exercise needs are left out.
+    """
+    match = LINE.search(notebook.cells[0].source)
+    requirement = match[2].split(";")[0] if match else ""
+    return re.findall(r"\[(?:notebooks? )?(\d+)\]", requirement)
 
 
-def table(rows, learned):
-    """Return the table of notebooks/README.md, of [(stem, notebook, seconds)] and {stem: column "you will"}."""
-    lines, reading, practice, exercises, points, total = [], 0, 0, 0, 0, 0
+def course_table(rows, goals):
+    """Return the table of notebooks/README.md.
+
+    Args:
+        rows: (stem, notebook, seconds to run) of each notebook.
+        goals: {stem: text of the column "you will"}.
+    """
+    lines = []
     for stem, notebook, seconds in rows:
-        one = length(notebook)
+        measured = length(notebook)
         title = re.match(r"# (.+)", notebook.cells[0].source)[1]
-        before = ", ".join(needed(notebook)) or "–"
+        required = ", ".join(required_notebooks(notebook)) or "–"
         lines.append(
-            f"| [{title}]({stem}.ipynb) | {learned[stem]} | {before} | "
-            f"{one.reading} min | {len(one.exercises)}, {one.practice} min | "
-            f"{one.points} | {seconds} |\n"
+            f"| [{title}]({stem}.ipynb) | {goals[stem]} | {required} | "
+            f"{measured.reading} min | {len(measured.exercises)}, {measured.practice} min | "
+            f"{measured.points} | {seconds} |\n"
         )
-        reading += one.reading
-        practice += one.practice
-        exercises += len(one.exercises)
-        points += one.points
-        total += seconds
+    lengths = [length(notebook) for _, notebook, _ in rows]
+    reading = in_hours(sum(measured.reading for measured in lengths))
+    practice = in_hours(sum(measured.practice for measured in lengths))
+    exercises = sum(len(measured.exercises) for measured in lengths)
+    points = sum(measured.points for measured in lengths)
+    seconds = sum(seconds for _, _, seconds in rows)
     lines.append(
-        f"| all | | | {in_hours(reading)} | {exercises}, {in_hours(practice)} | "
-        f"{points} | {total} |\n"
+        f"| all | | | {reading} | {exercises}, {practice} | {points} | {seconds} |\n"
     )
     return HEADER + "".join(lines)
 
@@ -118,37 +130,50 @@ def in_hours(minutes):
 
 
 def seconds_to_run(path):
-    """Return the CPU seconds of a notebook in a fresh kernel, with the kernel's start, rounded up."""
+    """Return the CPU seconds of a notebook in a fresh kernel, rounded up.
+
+    The start of the kernel is included.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     refresh.execute(nbformat.read(path, as_version=4), path.parent)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return int(-(-spent // 1))
+    elapsed = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return int(-(-elapsed // 1))
 
 
 def main(arguments=None):
+    """Write the minutes of all notebooks and both tables; return 0."""
     parser = argparse.ArgumentParser(description="Write how long each notebook takes.")
-    parser.add_argument("--run", action="store_true", help="measure the run times anew")
+    parser.add_argument(
+        "--run", action="store_true", help="measure the run times again"
+    )
     measure = parser.parse_args(arguments).run
     course = COURSE.read_text(encoding="utf-8")
     front = FRONT.read_text(encoding="utf-8")
-    known, rows = dict(ROW.findall(course)), []
+    stored_seconds = dict(ROW.findall(course))
+    rows = []
     for path in refresh.find_notebooks():
         notebook = nbformat.read(path, as_version=4)
-        one = length(notebook)
-        seconds = seconds_to_run(path) if measure else int(known.get(path.stem, 0))
+        measured = length(notebook)
+        seconds = int(stored_seconds.get(path.stem, 0))
+        if measure:
+            seconds = seconds_to_run(path)
         first = notebook.cells[0]
-        written = LINE.sub(rf"&nbsp; {line(one)}; \2", first.source)
-        if written != first.source:
-            first.source = written
+        source = LINE.sub(rf"&nbsp; {title_line(measured)}; \2", first.source)
+        if source != first.source:
+            first.source = source
             refresh.save(notebook, path)
         rows.append((path.stem, notebook, seconds))
-        print(f"{path.stem:40} {one.words:5} words  {line(one)}, {seconds} s")
+        print(
+            f"{path.stem:40} {measured.words:5} words  {title_line(measured)}, {seconds} s"
+        )
         entry = rf"(?m)(\(notebooks/{path.name}\) \|.*\| )[^|]*\|$"
-        front = re.sub(entry, rf"\g<1>{one.reading} + {one.practice} |", front)
+        front = re.sub(
+            entry, rf"\g<1>{measured.reading} + {measured.practice} |", front
+        )
     FRONT.write_text(front, encoding="utf-8")
-    made = table(rows, dict(LEARNED.findall(front)))
-    COURSE.write_text(TABLE.sub(lambda _: made, course), encoding="utf-8")
+    table = course_table(rows, dict(GOALS.findall(front)))
+    COURSE.write_text(TABLE.sub(lambda _: table, course), encoding="utf-8")
     return 0
 
 

@@ -1,22 +1,22 @@
-"""Numbers in the text of the notebooks, and the source of each.
+"""Check the numbers in the text of the notebooks against their sources.
 
-- python tests/notebooks/prose.py [NAME ...]: propose sources for the numbers without one; all
-  notebooks if no name is given. Or: make numbers NAMES="..."
+- python tests/notebooks/prose.py [NAME ...]: propose sources for the numbers without one, by default
+  in all notebooks. Or: make numbers NAMES="..."
 
-A text cell lists its numbers in `metadata["numbers"]`: the number as it is written, and its source.
+A text cell lists its numbers in `metadata["numbers"]`: each number as it is written, and its source.
 A number that is written k times has a list of k sources, in the order of the text.
 
-- "output", "output: WORDS": a text output of this notebook has it, rounded to the digits that are
-  written; with WORDS in a line that contains them
+- "output", "output: WORDS": a text output of this notebook contains it, rounded to the written
+  digits; with WORDS, in a line that contains them
 - "notebook NAME: WORDS": the same, in the saved outputs of another notebook
-- "solution", "solution: WORDS": the same, in what the exercise prints with its solution in place
+- "solution", "solution: WORDS": the same, in the output of the exercise with its solution in place
 - "code": a numeric literal in a code cell of this notebook
 - "= EXPRESSION": arithmetic, with the functions of `math`
 - "data FILE: EXPRESSION": of t, the table data/FILE, np and pd
 - "constant MODULE: EXPRESSION": of the names of a module of pushlab, or of a script such as
   studies/room.py
 - "source: ...": a paper and its table, not checked
-- "text: ...": why it is no result (a convention, an example, a count of what the sentence lists)
+- "text: ...": a reason why it is not a result (a convention, an example, a count of listed items)
 """
 
 import argparse
@@ -51,14 +51,14 @@ DOWNWARDS = re.compile(
 ROUGHLY = re.compile(
     r"\b(about|around|roughly|nearly|almost|some|hardly|over|than)\s*$", re.IGNORECASE
 )
-# Digits that are no number of the text, in the order in which they are taken out.
-LEFT_OUT = (
+# Digits that are not numbers of the text, in the order of their removal.
+IGNORED = (
     r"(?ms)^\*\*Sources?\*\*.*",
     r"(?m)^&nbsp; \d+ minutes to read and run, \d+ for the exercises;.*",
     r"(?m)^\*\d+ points?, about \d+ minutes\*",  # below the heading of an exercise
     r"(?ms)^[ >]*(```|~~~).*?^[ >]*\1",  # fences
     r"(?s)(`+)[^`].*?\1",  # code
-    r"(?<=\])\([^)\s]*\)",  # where a link leads
+    r"(?<=\])\([^)\s]*\)",  # link targets
     r"https?://[^\s)>]+",
     r"(?s)</?[a-zA-Z][^>]*>|<!--.*?-->|&#?\w+;",  # HTML
     r"(?m)^#+ +\d+(?= ·)|^\s*\d+\.(?=\s)|(?<=\[)\d+(?= ·)",  # "# 4 ·", "1. ", "[4 · "
@@ -79,7 +79,7 @@ WRITTEN = re.compile(
     r"[ \u00a0](?:percent|per cent|thousand|million|billion)\b)?"
 )
 # "3.0 to 5.3 %", "30, 40 or 50 %", "2 in a hundred"
-UNIT_OF_A_LATER = re.compile(
+LATER_UNIT = re.compile(
     r"(?:(?: to | and | or |–|, | of | against )[−-]?[\d.,]*\d)+[ \u00a0]?"
     r"(%|thousand\b|million\b|billion\b)| (?:\w+ )?in (?:a|every) (hundred)\b"
 )
@@ -96,9 +96,9 @@ class Number:
     """A number in a text.
 
     Attributes:
-        text: As it is written, with its sign and unit.
-        value: Without the unit.
-        step: What the last digit that counts is worth.
+        text: The number as it is written, with its sign and unit.
+        value: Its value without the unit.
+        step: Place value of the last significant digit.
         factors: Factors by which a source may be divided: 1; for percent also 0.01.
         sentence: The sentence or table row around it.
     """
@@ -109,23 +109,22 @@ class Number:
     factors: tuple
     sentence: str
 
-    def given_by(self, values):
-        """Whether one of `values` rounds to this number at the digits written.
+    def matches(self, values):
+        """Return whether one of `values` rounds to this number at the written digits.
 
-        "46 %" is given by 0.46 and by 46, "about 1,100" by 1,080, and "falls by 0.2" by
-        −0.2 as well.
+        "46 %" matches 0.46 and 46, "about 1,100" matches 1,080, and "falls by 0.2" also
+        matches −0.2.
 
         >>> number, = numbers_in("Ines opens 46 %")
-        >>> [number.given_by([value]) for value in (0.4581, 45.81, 0.4651, -0.46)]
+        >>> [number.matches([value]) for value in (0.4581, 45.81, 0.4651, -0.46)]
         [True, True, False, False]
         """
-        signs = (1, -1) if DOWNWARDS.search(self.sentence) and self.value > 0 else (1,)
-        return any(
-            self.distance(sign * value) <= 1 for value in values for sign in signs
-        )
+        if DOWNWARDS.search(self.sentence) and self.value > 0:
+            values = [*values, *(-value for value in values)]
+        return any(self.distance(value) <= 1 for value in values)
 
     def distance(self, value):
-        """Distance of a value from this number in halves of a step."""
+        """Return the distance of a value from this number in halves of a step."""
         nearest = min(abs(value / factor - self.value) for factor in self.factors)
         return nearest / (self.step * (0.5 + 1e-6))
 
@@ -133,46 +132,47 @@ class Number:
 def numbers_in(markdown):
     r"""Return the numbers written in digits in a text cell, in order.
 
-    Left out are code, link targets, HTML tags, the numbers of headings, lists,
-    notebooks and exercises, the sources at the end, years of citations, digits within
-    names, exponents and subscripts.
+    It ignores code, link targets, HTML tags, the numbers of headings, lists, notebooks and
+    exercises, the sources at the end, years of citations, digits within names, exponents and
+    subscripts.
 
     >>> text = "From 3.0 to 5.3 % of 1,234 [−0.48, 2.1]; `x = 7`, T1, notebook 5, (Ng, 2004)"
-    >>> [one.text for one in numbers_in(text)]
+    >>> [number.text for number in numbers_in(text)]
     ['3.0', '5.3 %', '1,234', '−0.48', '2.1']
-    >>> [one.text for one in numbers_in(r"$0.2\,(1 - p)^{10}$, $k_1$, 0.98²⁰⁰, 9.26 billion")]
+    >>> formulas = r"$0.2\,(1 - p)^{10}$, $k_1$, 0.98²⁰⁰, 9.26 billion"
+    >>> [number.text for number in numbers_in(formulas)]
     ['0.2', '1', '0.98', '9.26 billion']
     """
 
-    def blank(found):
-        return re.sub(r"[^\n]", "\u2003", found.group())
+    def blank(match):
+        return re.sub(r"[^\n]", "\u2003", match.group())
 
-    left = markdown
-    for pattern in LEFT_OUT:
-        left = re.sub(pattern, blank, left)
-    left = FORMULA.sub(
-        lambda formula: RAISED_OR_LOWERED.sub(blank, formula.group()), left
+    text = markdown
+    for pattern in IGNORED:
+        text = re.sub(pattern, blank, text)
+    text = FORMULA.sub(
+        lambda formula: RAISED_OR_LOWERED.sub(blank, formula.group()), text
     )
+    breaks = [
+        0,
+        *(match.end() for match in SENTENCE_END.finditer(markdown)),
+        len(markdown),
+    ]
     numbers = []
-    for found in WRITTEN.finditer(left):
-        start, end = found.span()
-        digits = re.sub(r"\D", "", found["digits"])
-        decimals = found["decimals"] or ""
+    for match in WRITTEN.finditer(text):
+        start, end = match.span()
+        digits = re.sub(r"\D", "", match["digits"])
+        decimals = match["decimals"] or ""
         step = 10.0 ** -max(0, len(decimals) - 1)
-        if not decimals and ROUGHLY.search(left[:start]):
+        if not decimals and ROUGHLY.search(text[:start]):
             zeros = len(digits) - len(digits.rstrip("0"))
             step = 10.0 ** min(zeros, len(digits) - 1)
-        unit = (found["unit"] or "").strip(" \u00a0\u202f\\")
-        if not unit and (later := UNIT_OF_A_LATER.match(left, end)):
+        unit = (match["unit"] or "").strip(" \u00a0\u202f\\")
+        if not unit and (later := LATER_UNIT.match(text, end)):
             unit = later[1] or later[2]
-        sign = "-" if found["sign"] else ""
-        breaks = [
-            0,
-            *(one.end() for one in SENTENCE_END.finditer(markdown)),
-            len(markdown),
-        ]
-        first = max(at for at in breaks if at <= start)
-        last = min(at for at in breaks if at >= end)
+        sign = "-" if match["sign"] else ""
+        first = max(position for position in breaks if position <= start)
+        last = min(position for position in breaks if position >= end)
         numbers.append(
             Number(
                 text=markdown[start:end].replace("\u00a0", " "),
@@ -186,9 +186,9 @@ def numbers_in(markdown):
 
 
 def lines_of(text):
-    """Return [(line, values)] of a printed text; a value with a unit counts with and without it.
+    r"""Return [(line, values)] of a printed text; values with a unit occur with and without it.
 
-    >>> lines_of("46% of 1,234\\n-1e-05 [0.2, 1.]")
+    >>> lines_of("46% of 1,234\n-1e-05 [0.2, 1.]")
     [('46% of 1,234', [46.0, 0.46, 1234.0]), ('-1e-05 [0.2, 1.]', [-1e-05, 0.2, 1.0])]
     """
     lines = []
@@ -208,8 +208,8 @@ def output_lines(cells):
     lines = []
     for cell in cells:
         for output in cell.get("outputs", ()):
-            shown = output.get("data", {}).get("text/plain", "")
-            lines += lines_of(output.get("text") or shown)
+            value = output.get("data", {}).get("text/plain", "")
+            lines += lines_of(output.get("text") or value)
     return lines
 
 
@@ -227,8 +227,14 @@ def code_values(cells):
     return values
 
 
-def worked_out(kind, name, expression):
-    """Return the value of an expression of math, of a table in data/, or of the names of a module or script."""
+def evaluate(kind, name, expression):
+    """Return the value of the expression of a source.
+
+    Args:
+        kind: "=", "data" or "constant".
+        name: The expression after "=", the file of a table, or the module or script.
+        expression: The expression after the colon.
+    """
     import numpy as np
     import pandas as pd
 
@@ -244,34 +250,38 @@ def worked_out(kind, name, expression):
     return float(eval(expression, {**vars(module), **names}))
 
 
-def fault(number, source, known):
-    """Return why `source` does not give `number`, or "" if it does.
+def fault(number, source, available):
+    """Return a message if `source` does not give `number`, else "".
 
     Args:
-        known: {"output", "code", "solution": lines}; None for a solution that did not run, so that
-            it is not checked.
+        number: A Number.
+        source: The source as it is listed.
+        available: {"output", "code", "solution": lines}. With None instead of lines it is not checked.
     """
     kind, _, words = source.partition(":")
     kind, _, name = kind.partition(" ")
     words = words.strip()
     if kind in ("source", "text"):
-        return "" if words else f"{source!r} says nothing"
-    if kind in known:
-        lines = known[kind]
+        return "" if words else f"{source!r} has no text after the colon"
+    if kind in available:
+        lines = available[kind]
     elif kind == "notebook":
         other = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
         lines = output_lines(other.cells)
     elif kind in ("=", "data", "constant"):
         try:
-            lines = [(words, [worked_out(kind, name, words)])]
+            lines = [(words, [evaluate(kind, name, words)])]
         except Exception as error:
             return f"{source!r} fails: {error!r}"
     else:
-        return f"{source!r} is no source; tests/notebooks/prose.py lists them"
+        return f"{source!r} is not a source; tests/notebooks/prose.py lists them"
     if lines is None:
         return ""
-    values = [value for line, found in lines if words in line for value in found]
-    if number.given_by(values):
+    values = []
+    for line, line_values in lines:
+        if words in line:
+            values += line_values
+    if number.matches(values):
         return ""
     return f"{source!r} gives {min(values, key=number.distance, default='no number')}"
 
@@ -290,6 +300,7 @@ def texts(cells):
 
 
 def lines_by_kind(cells, solution):
+    """Return {"output", "code", "solution": lines} of the cells of a notebook."""
     return {
         "output": output_lines(cells),
         "code": [("", code_values(cells))],
@@ -298,59 +309,69 @@ def lines_by_kind(cells, solution):
 
 
 def complaints(notebook, solutions=None):
-    """Return what is wrong with the numbers in the text of a notebook, a list of str.
+    """Return the faults of the numbers in the text of a notebook, a list of str.
 
     Args:
-        solutions: {position of the text with a solution: lines that it prints}; None if they did
-            not run.
+        notebook: The notebook.
+        solutions: {position of the text with a solution: printed lines}; None if they did not run.
     """
-    found = []
-    known = lines_by_kind(notebook.cells, None)
+    messages = []
+    available = lines_by_kind(notebook.cells, None)
     for position, _, written, listed in texts(notebook.cells):
         if solutions is not None:
-            known["solution"] = solutions.get(position) or sum(solutions.values(), [])
+            available["solution"] = solutions.get(position) or sum(
+                solutions.values(), []
+            )
         for text, numbers in written.items():
             sources = listed.get(text, [])
-            where = f"cell {position}, {text!r} in: {numbers[0].sentence}\n   "
+            place = f"cell {position}, {text!r} in: {numbers[0].sentence}\n   "
             if len(sources) != len(numbers):
-                found.append(
-                    f"{where} written {len(numbers)} times, {len(sources)} sources"
+                messages.append(
+                    f"{place} written {len(numbers)} times, {len(sources)} sources"
                 )
             for number, source in zip(numbers, sources):
-                if why := fault(number, source, known):
-                    found.append(f"{where} {why}")
+                if message := fault(number, source, available):
+                    messages.append(f"{place} {message}")
         for text in listed.keys() - written.keys():
-            found.append(f"cell {position}: {text!r} is listed and not in the text")
-    return found
+            messages.append(f"cell {position}: {text!r} is listed and not in the text")
+    return messages
 
 
 def words_of(text):
+    """Return the words of a text with three letters or more, a set."""
     return set(re.findall(r"[^\W\d_]{3,}", text.lower()))
 
 
-def proposal(number, known):
-    """Return the likeliest source of a number, or None: the line with most words of the sentence, else the code."""
-    said = words_of(number.sentence)
-    in_code = number.given_by(known["code"][0][1])
+def proposal(number, available):
+    """Return the likeliest source of a number, or None.
+
+    It is the line that shares most words with the sentence, otherwise the code.
+    """
+    words = words_of(number.sentence)
+    in_code = number.matches(available["code"][0][1])
     for kind in ("solution", "output"):
-        giving = [line for line, values in known[kind] if number.given_by(values)]
-        best = max(giving, key=lambda line: len(said & words_of(line)), default=None)
-        if best is not None and (said & words_of(best) or not in_code):
+        lines = [line for line, values in available[kind] if number.matches(values)]
+        best = max(lines, key=lambda line: len(words & words_of(line)), default=None)
+        if best is not None and (words & words_of(best) or not in_code):
             label = LABEL.search(best)
             return f"{kind}: {label[0].strip(' :,;-.')}" if label else kind
     return "code" if in_code else None
 
 
 def propose(notebook, solutions):
-    """List sources for the numbers that have none and drop those no longer in the text; return what was done."""
+    """List sources for the numbers without one, and drop numbers no longer in the text.
+
+    Returns:
+        A message for each change.
+    """
     report = []
     for position, cell, written, listed in texts(notebook.cells):
-        known = lines_by_kind(notebook.cells, solutions.get(position, []))
+        available = lines_by_kind(notebook.cells, solutions.get(position, []))
         current = {}
         for text, numbers in written.items():
             sources = listed.get(text, [])[: len(numbers)]
             for number in numbers[len(sources) :]:
-                source = proposal(number, known)
+                source = proposal(number, available)
                 report.append(
                     f"cell {position}: {text!r}: {source} <- {number.sentence}"
                 )
@@ -380,21 +401,24 @@ def main(arguments=None):
     parser.add_argument(
         "--without-solutions", action="store_true", help="do not run the solutions"
     )
-    chosen = parser.parse_args(arguments)
-    left = 0
-    for path in refresh.find_notebooks(chosen.names):
+    options = parser.parse_args(arguments)
+    complaint_count = 0
+    for path in refresh.find_notebooks(options.names):
         notebook = nbformat.read(path, as_version=4)
         printed = None
-        if not chosen.without_solutions:
+        if not options.without_solutions:
             with tempfile.TemporaryDirectory() as folder:
-                tried = solutions.run(path, folder, wrong={}, quotes=True)
-            printed = {one.position: lines_of(one.printed) for one in tried.values()}
+                attempts = solutions.run(path, folder, wrong={}, quotes=True)
+            printed = {
+                attempt.position: lines_of(attempt.printed)
+                for attempt in attempts.values()
+            }
         print(f"{path.name}:", *propose(notebook, printed or {}), sep="\n  ")
         refresh.save(notebook, path)
-        wrong = complaints(notebook, printed)
-        print(*wrong, f"{len(wrong)} complaints", sep="\n  ")
-        left += len(wrong)
-    return 1 if left else 0
+        messages = complaints(notebook, printed)
+        print(*messages, f"{len(messages)} complaints", sep="\n  ")
+        complaint_count += len(messages)
+    return 1 if complaint_count else 0
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
-"""Run the notebooks again and save them in one normal form: what `make notebooks` does.
+"""Run the notebooks again and save them in a normal form: `make notebooks`.
 
-- python tests/notebooks/refresh.py [NAME ...]: all of notebooks/ if no name is given
-- python tests/notebooks/refresh.py --form [NAME ...]: run nothing, change only the form of what was
-  saved
+- python tests/notebooks/refresh.py [NAME ...]: run and save the named notebooks, by default all
+- python tests/notebooks/refresh.py --form [NAME ...]: change the form only, without running
 
-The normal form keeps differences between versions small: execution counts 1..N, outputs, cell ids
-and lists of numbers (see prose.py), but no timings and no widget state. A widget is saved as its
-text, without a view that needs a kernel. Pictures get a palette, which is a third of the bytes, and
-the text that their cell prints as alternative text. If a cell fails, the notebook stays as it was.
+The normal form keeps differences between versions small. It has execution counts 1..N, outputs,
+cell ids and lists of numbers (see prose.py), but no timings and no widget state. A widget is saved
+as text. Pictures get a palette, which takes a third of the bytes, and the printed text of their
+cell as alternative text. If a cell fails, the notebook stays as it was.
 
 Readers on the web see the saved outputs, and the tests compare with them. So `--form`, the hook
-before a commit, refuses a notebook whose cells were not run once each from top to bottom.
+before a commit, refuses a notebook unless its cells were run once each from top to bottom.
 """
 
 import argparse
@@ -31,45 +30,56 @@ KERNELSPEC = {
 }
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers", "nbgrader")
-COLOURS, LONGEST_ALT = 256, 300
-PATIENCE = 1800  # seconds for a cell or the start of a kernel
+COLOURS = 256
+MAX_ALT_LENGTH = 300
+TIMEOUT = 1800  # seconds for a cell or the start of a kernel
 
 
 def find_notebooks(names=()):
-    """Return the paths of the notebooks called `names`, with or without .ipynb; all by default.
+    """Return the paths of the notebooks called `names`, by default of all.
 
-    Raises FileNotFoundError if one is missing.
+    Args:
+        names: Names, with or without .ipynb.
+
+    Raises:
+        FileNotFoundError: If a notebook is missing.
     """
     existing = {path.stem: path for path in sorted(NOTEBOOKS.glob("*.ipynb"))}
-    wanted = [Path(name).name.removesuffix(".ipynb") for name in names] or existing
-    if missing := [name for name in wanted if name not in existing]:
+    stems = [Path(name).name.removesuffix(".ipynb") for name in names] or existing
+    if missing := [stem for stem in stems if stem not in existing]:
         raise FileNotFoundError(f"no notebook {missing}; there are {list(existing)}")
-    return [existing[name] for name in wanted]
+    return [existing[stem] for stem in stems]
 
 
 def execute(notebook, folder):
-    """Run every cell of `notebook` in a fresh kernel of this Python, in place, working in `folder`.
+    """Run every cell of `notebook` in a fresh kernel of this Python, in place.
 
-    Raises nbclient's CellExecutionError if a cell fails.
+    Args:
+        notebook: The notebook.
+        folder: Working directory.
+
+    Raises:
+        CellExecutionError: If a cell fails.
     """
     from nbclient import NotebookClient
 
-    os.environ.pop("MPLBACKEND", None)  # a headless backend would leave the figures out
+    os.environ.pop("MPLBACKEND", None)  # a headless backend would omit the figures
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
+            cell.outputs = []
+            cell.execution_count = None
     notebook.metadata.kernelspec = KERNELSPEC
     NotebookClient(
         notebook,
-        timeout=PATIENCE,
-        startup_timeout=PATIENCE,
+        timeout=TIMEOUT,
+        startup_timeout=TIMEOUT,
         kernel_name="python3",
         resources={"metadata": {"path": str(folder)}},
     ).execute()
 
 
 def merge_streams(outputs):
-    """Join neighbouring pieces of one stream: how they were cut depends on timing."""
+    """Join neighbouring pieces of one stream, whose number depends on timing."""
     merged = []
     for output in outputs:
         last = merged[-1] if merged else {}
@@ -81,15 +91,15 @@ def merge_streams(outputs):
 
 
 def with_palette(encoded):
-    """Return a PNG in base64 with at most 256 colours, if that is smaller.
+    """Return a PNG in base64 with at most 256 colours, or the original if that is smaller.
 
-    An octree keeps the colours of small areas; by median cuts a blue became green.
+    An octree keeps the colours of small areas; median cuts turned a blue into green.
     """
     from PIL import Image
 
     encoded = encoded.replace("\n", "")
     picture = Image.open(io.BytesIO(base64.b64decode(encoded)))
-    if picture.mode == "P":  # another palette would change its colours again
+    if picture.mode == "P":  # a second palette would change the colours again
         return encoded
     smaller = io.BytesIO()
     octree = Image.Quantize.FASTOCTREE
@@ -99,28 +109,30 @@ def with_palette(encoded):
 
 
 def describe(outputs):
-    """Set the alternative text of each picture to its title and what its cell prints, in place."""
-    printed, tables = [], []
+    """Set the alternative text of each picture to its title and its cell's printed text, in place."""
+    lines = []
+    values = []
     for output in outputs:
         if output.output_type == "stream":
-            printed += output.text.splitlines()
+            lines += output.text.splitlines()
         elif text := output.get("data", {}).get("text/plain", ""):
-            tables.append(text)
+            values.append(text)
     guesses = ("No guess was written down", "You guessed")
-    said = " ".join(
-        " ".join(line for line in printed if not line.startswith(guesses)).split()
-    )
-    if not said:
-        shown = [text for text in tables if not text.startswith("<")]
-        said = " ".join(" ".join(shown[:1]).split())
+    lines = [line for line in lines if not line.startswith(guesses)]
+    printed = " ".join(" ".join(lines).split())
+    if not printed:
+        tables = [text for text in values if not text.startswith("<")]
+        printed = " ".join(" ".join(tables[:1]).split())
     for output in outputs:
         if "image/png" in output.get("data", {}):
-            about = output.metadata.setdefault("image/png", nbformat.NotebookNode())
-            title = about.get("alt", "").strip()
-            if said and (said in title or title.endswith(" …")):  # of an earlier save
+            metadata = output.metadata.setdefault("image/png", nbformat.NotebookNode())
+            title = metadata.get("alt", "").strip()
+            if printed and (
+                printed in title or title.endswith(" …")
+            ):  # an earlier save
                 continue
-            words = ". ".join(part for part in (title.rstrip("."), said) if part)
-            about["alt"] = textwrap.shorten(words, LONGEST_ALT, placeholder=" …")
+            text = ". ".join(part for part in (title.rstrip("."), printed) if part)
+            metadata["alt"] = textwrap.shorten(text, MAX_ALT_LENGTH, placeholder=" …")
 
 
 def normalise(notebook):
@@ -129,7 +141,8 @@ def normalise(notebook):
     notebook.metadata = nbformat.from_dict(
         {"kernelspec": KERNELSPEC, "language_info": language}
     )
-    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    notebook.nbformat = 4
+    notebook.nbformat_minor = 5
     ids = set()
     for position, cell in enumerate(notebook.cells):
         if cell.get("id") in {None, *ids}:
@@ -151,18 +164,21 @@ def normalise(notebook):
 
 
 def save(notebook, path):
-    """Write the notebook under a temporary name, then rename it: an interrupted run leaves the old one whole."""
+    """Write the notebook under a temporary name, then rename it.
+
+    If the run is interrupted, the old notebook stays intact.
+    """
     nbformat.validate(notebook)
-    unfinished = path.with_name(f".{path.name}.unfinished")
+    temporary = path.with_name(f".{path.name}.unfinished")
     try:
-        nbformat.write(notebook, unfinished)
-        unfinished.replace(path)
+        nbformat.write(notebook, temporary)
+        temporary.replace(path)
     finally:
-        unfinished.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def not_run(notebook):
-    """Return why a notebook cannot be saved without running it, or "" if it can."""
+def unrun_reason(notebook):
+    """Return why a notebook has to be run before it is saved, or "" if it has not."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     cells = [cell for cell in code if cell.source.strip()]
     counts = [cell.execution_count for cell in cells]
@@ -174,13 +190,14 @@ def not_run(notebook):
 
 
 def form(path):
-    """Bring the notebook at `path` into the normal form, without running it; return what was done, in words.
+    """Bring the notebook at `path` into the normal form without running it; return a message.
 
-    Raises ValueError, and leaves the file as it is, if it was not run as a whole.
+    Raises:
+        ValueError: If it was not run from top to bottom; the file stays as it is.
     """
     notebook = nbformat.read(path, as_version=4)
-    if why := not_run(notebook):
-        raise ValueError(f"{why}; run it: make notebooks NAMES={path.stem}")
+    if reason := unrun_reason(notebook):
+        raise ValueError(f"{reason}; run it: make notebooks NAMES={path.stem}")
     normalise(notebook)
     if (nbformat.writes(notebook) + "\n").encode() == path.read_bytes():
         return ""
@@ -189,7 +206,7 @@ def form(path):
 
 
 def refresh(path):
-    """Run the notebook at `path` and save it in the normal form; return what was done, in words."""
+    """Run the notebook at `path` and save it in the normal form; return a message."""
     notebook = nbformat.read(path, as_version=4)
     execute(notebook, path.parent)
     normalise(notebook)
@@ -200,7 +217,7 @@ def refresh(path):
 def main(arguments=None):
     """Refresh the named notebooks; return 0, or 1 if one of them failed or was refused."""
     parser = argparse.ArgumentParser(
-        description="Run notebooks again and save them in one normal form."
+        description="Run notebooks again and save them in a normal form."
     )
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="such as 00_start_here; all by default"
@@ -208,19 +225,19 @@ def main(arguments=None):
     parser.add_argument(
         "--form",
         action="store_true",
-        help="run nothing, change only the form of what is saved",
+        help="change the form only, without running",
     )
-    chosen = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        paths = find_notebooks(chosen.names)
-    except FileNotFoundError as missing:
-        parser.error(str(missing))
+        paths = find_notebooks(options.names)
+    except FileNotFoundError as error:
+        parser.error(str(error))
     failed = 0
     for path in paths:
         try:
-            print(form(path) if chosen.form else refresh(path), end="", flush=True)
-        except Exception as failure:  # the other notebooks are still worth a try
-            print(f"{path.name}: left as it was, {failure}")
+            print(form(path) if options.form else refresh(path), end="", flush=True)
+        except Exception as error:  # the other notebooks may still succeed
+            print(f"{path.name}: left as it was, {error}")
             failed = 1
     return failed
 

@@ -1,12 +1,13 @@
-"""Exercises of the notebooks, and a way to run them in this process, without a kernel.
+"""Run the exercises of the notebooks in this process, without a kernel.
 
-An exercise is a code cell tagged "exercise". Below it come cells tagged "check", the first of which is
-`check.exercise(n)` alone, and a text cell with the folded solution, `<details>`, whose one ```python block replaces the
-exercise cell. wrong/NOTEBOOK.py holds wrong answers, each for the whole exercise cell, under a line such as
+An exercise is a code cell tagged "exercise". Below it come cells tagged "check", the first of which
+is `check.exercise(n)` alone. A text cell with the folded solution follows, `<details>`, whose one
+```python block replaces the exercise cell. wrong/NOTEBOOK.py holds wrong answers, each for the
+complete exercise cell, under a line such as
 
     # %% 2 · forgets to discount
 
-Another right answer, which a check has to accept as well, begins with "right: " there.
+The line of another right answer, which the check must accept, begins with "right: ".
 """
 
 import ast
@@ -35,9 +36,13 @@ STUB = "as it stands"
 
 @dataclass(frozen=True)
 class Exercise:
-    """Positions of an exercise, its checks and its solution among the cells, and the solution's code.
+    """An exercise of a notebook.
 
-    checks may be empty, solution and code None, if the notebook lacks them.
+    Attributes:
+        position: Position of its cell.
+        checks: Positions of the cells of its checks, possibly none.
+        solution: Position of the text with the solution, or None.
+        code: Code of the solution, or None.
     """
 
     position: int
@@ -50,40 +55,48 @@ def exercises(cells):
     """Return the exercises among `cells`, in their order."""
 
     def tagged(tag, positions):
-        return [at for at in positions if tag in cells[at].metadata.get("tags", ())]
+        return [
+            position
+            for position in positions
+            if tag in cells[position].metadata.get("tags", ())
+        ]
 
     starts = tagged("exercise", range(len(cells)))
-    found = []
+    result = []
     for start, end in zip(starts, [*starts[1:], len(cells)]):
-        after = range(start + 1, end)
-        folded = [at for at in after if "<details" in cells[at].source]
+        following = range(start + 1, end)
+        folded = [
+            position for position in following if "<details" in cells[position].source
+        ]
         solution = folded[0] if folded else None
         blocks = BLOCK.findall(cells[solution].source) if folded else []
         code = blocks[0] if len(blocks) == 1 else None
-        found.append(Exercise(start, tuple(tagged("check", after)), solution, code))
-    return found
+        checks = tuple(tagged("check", following))
+        result.append(Exercise(start, checks, solution, code))
+    return result
 
 
 def wrong_answers(stem):
-    """Return {number of the exercise: {what is wrong: code}} of a notebook."""
-    found = {}
+    """Return {number of the exercise: {mistake: code}} of a notebook."""
+    answers = {}
     text = (HERE / "wrong" / f"{stem}.py").read_text(encoding="utf-8")
-    for number, what, code in WRONG.findall(text):
-        found.setdefault(int(number), {})[what.strip()] = code
-    return found
+    for number, mistake, code in WRONG.findall(text):
+        answers.setdefault(int(number), {})[mistake.strip()] = code
+    return answers
 
 
 class Session:
-    """The names of a notebook whose cells run in this process. Use it in a `with` block.
+    """Context manager in which cells of a notebook run in this process, with common names.
 
     Args:
-        folder: The working directory of the cells.
+        folder: Working directory of the cells.
     """
 
     def __init__(self, folder):
         self.module = types.ModuleType("notebook_cells")
         self.context = contextlib.ExitStack()
-        self.folder, self.count = folder, 0
+        self.folder = folder
+        self.count = 0
 
     def __enter__(self):
         import gymnasium
@@ -103,9 +116,9 @@ class Session:
         self.context.close()
 
     def run(self, source, statements=None):
-        """Run a cell, or only some of its statements; return what it prints.
+        """Run a cell, or only some of its statements; return the printed text.
 
-        If the last statement is an expression, the text by which a notebook shows its value follows.
+        If the last statement is an expression, the text of its value in a notebook follows.
         """
         import matplotlib.pyplot as plt
         from IPython.lib.pretty import pretty
@@ -118,27 +131,26 @@ class Session:
         body = statements or ast.parse(source).body
         last = body[-1] if isinstance(body[-1], ast.Expr) else None
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            whole = ast.Module(body[:-1] if last else body, [])
-            exec(compile(whole, file, "exec"), vars(self.module))
+            module = ast.Module(body[:-1] if last else body, [])
+            exec(compile(module, file, "exec"), vars(self.module))
             if last:
-                value = compile(ast.Expression(last.value), file, "eval")
-                shown = eval(value, vars(self.module))
-                if shown is not None:
-                    print(pretty(shown))
+                code = compile(ast.Expression(last.value), file, "eval")
+                value = eval(code, vars(self.module))
+                if value is not None:
+                    print(pretty(value))
         plt.close("all")
         return printed.getvalue()
 
 
 @dataclass
-class Tried:
-    """What came of an exercise.
+class Attempt:
+    """The verdicts on the answers to an exercise.
 
     Attributes:
-        position: Of the text with the solution.
-        wrong: {what is wrong: what the first check prints}, of the stub (STUB) and each wrong
-            answer.
-        verdict: What the first check prints about the solution.
-        printed: What the solution and its checks print.
+        position: Position of the text with the solution.
+        wrong: {mistake: output of the first check}, for the stub (STUB) and each wrong answer.
+        verdict: Output of the first check for the solution.
+        printed: Output of the solution and its checks.
     """
 
     position: int
@@ -148,49 +160,56 @@ class Tried:
 
 
 def run(path, folder, numbers=None, wrong=None, quotes=False):
-    """Run exercises of the notebook at `path` with what they need: stub, wrong answers, then the
-    solution.
+    """Run exercises of the notebook at `path`: the stub, wrong answers, then the solution.
 
-    As with a student who tries, what an answer leaves behind is there when the next one runs.
-
-    Returns {number: Tried}.
+    The statements that they need run before. Names that an answer defines stay for the next one, as
+    for a student who tries again.
 
     Args:
+        path: The notebook.
         folder: Working directory.
-        numbers: Those of the exercises to run; all by default.
-        wrong: {number: {what is wrong: code}}; those of the folder wrong/ by default.
-        quotes: Run also the other checks, whose output the text of a solution quotes.
+        numbers: Numbers of the exercises to run; all by default.
+        wrong: {number: {mistake: code}}; the answers in wrong/ by default.
+        quotes: Also run the other checks, whose output the text of a solution quotes.
+
+    Returns:
+        {number: Attempt}.
     """
     cells = nbformat.read(path, as_version=4).cells
     wrong = wrong_answers(path.stem) if wrong is None else wrong
-    judges = importlib.import_module(f"checks.nb{path.stem[:2]}").check.exercises
+    checked = importlib.import_module(f"checks.nb{path.stem[:2]}").check.exercises
     sources = {}
-    for at, cell in enumerate(cells):
+    for position, cell in enumerate(cells):
         if cell.cell_type == "code":
-            sources[at] = MAGIC.sub("", cell.source)
-    read, found, attempts, targets = dict(sources), {}, {}, {}
-    for number, one in enumerate(exercises(cells), start=1):
-        stub, sources[one.position] = sources[one.position], one.code
-        read[one.position] = one.code
+            sources[position] = MAGIC.sub("", cell.source)
+    read = dict(sources)  # the code of each cell for the search of needed names
+    results = {}
+    answers = {}
+    targets = {}
+    for number, exercise in enumerate(exercises(cells), start=1):
+        position = exercise.position
+        stub = sources[position]
+        sources[position] = exercise.code
+        read[position] = exercise.code
         if numbers is None or number in numbers:
-            attempts[one.position] = {STUB: stub, **wrong.get(number, {})}
-            read[one.position] = "\n".join([*attempts[one.position].values(), one.code])
-            arguments = inspect.signature(judges[number].judge).parameters
-            read[one.checks[0]] += "\n" + "\n".join(arguments)
-            found[number] = Tried(one.solution, {})
-            checks = one.checks if quotes else one.checks[:1]
-            targets.update(dict.fromkeys((one.position, *checks), number))
+            answers[position] = {STUB: stub, **wrong.get(number, {})}
+            read[position] = "\n".join([*answers[position].values(), exercise.code])
+            arguments = inspect.signature(checked[number].grade).parameters
+            read[exercise.checks[0]] += "\n" + "\n".join(arguments)
+            results[number] = Attempt(exercise.solution, {})
+            checks = exercise.checks if quotes else exercise.checks[:1]
+            targets.update(dict.fromkeys((position, *checks), number))
     with Session(folder) as session:
-        for at, statements in sorted(needed_statements(read, targets).items()):
-            if at not in targets:
-                session.run(sources[at], statements)
+        for position, statements in sorted(needed_statements(read, targets).items()):
+            if position not in targets:
+                session.run(sources[position], statements)
                 continue
-            tried = found[targets[at]]
-            for what, code in attempts.get(at, {}).items():
+            attempt = results[targets[position]]
+            for mistake, code in answers.get(position, {}).items():
                 session.run(code)
-                tried.wrong[what] = session.run(sources[at + 1])
-            printed = session.run(sources[at])
-            tried.printed += printed
-            if at - 1 in attempts:
-                tried.verdict = printed
-    return found
+                attempt.wrong[mistake] = session.run(sources[position + 1])
+            printed = session.run(sources[position])
+            attempt.printed += printed
+            if position - 1 in answers:
+                attempt.verdict = printed
+    return results

@@ -1,4 +1,4 @@
-"""The frame of the checks, and the course folder for nbgrader that is made of them."""
+"""The frame of the checks, and the course folder for nbgrader."""
 
 import course
 import nbformat
@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import refresh
 import solutions
-from checks import Checks, demand
+from checks import Checks, require
 
 check = Checks("99 · Half")
 
 
 @check(1, points=2)
 def a_half(half):
-    demand(callable(half), "`half` is no function", "begin with def half(x):")
-    demand(half(4) == 2, f"half(4) is {half(4)}", "divide by two")
-    demand(half(5) == 2.5, "half(5) lost something", "/ and not //", earned=1)
+    require(callable(half), "`half` is not a function", "Begin with def half(x):")
+    require(half(4) == 2, f"half(4) is {half(4)}", "Divide by two")
+    require(half(5) == 2.5, "half(5) is rounded", "Use / and not //", earned=1)
     return "It halves."
 
 
@@ -26,7 +26,7 @@ def a_half(half):
         (
             {"half": lambda x: x // 2},
             1,
-            "✗ Exercise 1: 1 of 2 points. half(5) lost something.\n  Hint: / and not //.",
+            "✗ Exercise 1: 1 of 2 points. half(5) is rounded.\n  Hint: Use / and not //.",
         ),
         (
             {"half": lambda x: x.half},
@@ -41,31 +41,31 @@ def test_verdict_reason_hint_and_points(capsys, names, points, words):
     assert eval("check.exercise(1)", {"check": check, **names}) == points
     assert words in capsys.readouterr().out
     [row] = check.points().to_dict("records")
-    assert row == {"exercise": 1, "title": "a half", "points": points, "of": 2}
+    assert row == {"exercise": 1, "title": "a half", "points": points, "max_points": 2}
 
 
 @pytest.mark.parametrize(
-    ("mine", "truth", "within", "words"),
+    ("guess", "truth", "within", "words"),
     [
-        ("?", 0.5, 0, "No guess was written down. It is 0.5."),
+        ("?", 0.5, 0, "No guess was written down. The answer is 0.5."),
         (0.4, 0.5, 0.2, "close enough"),
         (0.4, np.float32(0.5), 0.05, "too low"),
-        (9, 3, 1, "You guessed 9; it is 3: too high."),
+        (9, 3, 1, "You guessed 9; the answer is 3: too high."),
         ("Evening", "evening", 0, "right"),
-        ("mira", "noor", 0, "not so"),
-        ("about 5", 7, 0, "which is no number"),
+        ("mira", "noor", 0, "wrong"),
+        ("about 5", 7, 0, "which is not a number"),
     ],
 )
-def test_a_guess_is_compared_with_the_truth(capsys, mine, truth, within, words):
-    check.guess(mine, truth, within)
+def test_a_guess_is_compared_with_the_truth(capsys, guess, truth, within, words):
+    check.guess(guess, truth, within)
     assert words in capsys.readouterr().out
 
 
 def test_assignments_for_nbgrader_have_points_and_stubs_but_no_solutions(tmp_path):
     paths = refresh.find_notebooks()
-    made = course.build(tmp_path, [path.stem for path in paths])
+    assignments = course.build(tmp_path, [path.stem for path in paths])
     assert (tmp_path / "nbgrader_config.py").is_file()
-    for path, assignment in zip(paths, made, strict=True):
+    for path, assignment in zip(paths, assignments, strict=True):
         original = nbformat.read(path, as_version=4).cells
         exercises = solutions.exercises(original)
         cells = nbformat.read(assignment, as_version=4).cells
@@ -75,13 +75,15 @@ def test_assignments_for_nbgrader_have_points_and_stubs_but_no_solutions(tmp_pat
         graded = [mark.points for mark in marks if mark.grade]
         assert graded == list(course.points_of(path).values()), path.stem
         stubs = [
-            one.source
-            for one in cells
-            if one.metadata.get("nbgrader", {}).get("solution")
+            cell.source
+            for cell in cells
+            if cell.metadata.get("nbgrader", {}).get("solution")
         ]
-        assert stubs == [original[one.position].source for one in exercises], path.stem
+        expected = [original[exercise.position].source for exercise in exercises]
+        assert stubs == expected, path.stem
         text = "\n".join(cell.source for cell in cells)
-        assert not any(one.code.strip() in text for one in exercises), path.stem
+        for exercise in exercises:
+            assert exercise.code.strip() not in text, path.stem
         assert (assignment.parent / "checks" / "frame.py").is_file()
     with pytest.raises(FileExistsError, match="remove its folder"):
         course.build(tmp_path, ["04"])

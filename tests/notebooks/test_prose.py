@@ -38,24 +38,22 @@ def small_notebook(text, numbers):
         ("A third, 0.34", {"0.34": "= 1 / 3"}, "gives 0.33333"),
         ("0.3 and 0.3", {"0.3": "code"}, "written 2 times, 1 sources"),
         ("none", {"7": "code"}, "'7' is listed and not in the text"),
-        ("It is 7", {"7": "somewhere"}, "is no source"),
+        ("It is 7", {"7": "somewhere"}, "is not a source"),
         ("It is 9", {"9": "data push/catalogue.csv: 8"}, "gives 8"),
         ("It is 9", {"9": "constant pushlab.metrics.push: POINTS[0, 1]"}, "gives 2"),
     ],
 )
 def test_a_number_that_its_source_does_not_give_is_reported(text, numbers, complaint):
-    found = prose.complaints(small_notebook(text, numbers))
-    assert len(found) == bool(complaint)
-    assert complaint in "".join(found)
+    messages = prose.complaints(small_notebook(text, numbers))
+    assert len(messages) == bool(complaint)
+    assert complaint in "".join(messages)
 
 
 def test_a_number_from_a_solution_is_compared_with_what_it_prints():
     notebook = small_notebook("It is 0.93", {"0.93": "solution: yours"})
     assert prose.complaints(notebook, {1: prose.lines_of("yours 0.931")}) == []
-    assert (
-        "gives 0.917"
-        in prose.complaints(notebook, {1: prose.lines_of("yours 0.917")})[0]
-    )
+    [message] = prose.complaints(notebook, {1: prose.lines_of("yours 0.917")})
+    assert "gives 0.917" in message
 
 
 def test_proposals_name_the_line_with_the_words_of_the_sentence():
@@ -76,7 +74,8 @@ def test_make_numbers_finds_a_number_in_what_a_solution_prints(tmp_path, monkeyp
     path = tmp_path / "04_value.ipynb"
     notebook = nbformat.read(refresh.NOTEBOOKS / path.name, as_version=4)
     listed = [cell.metadata.get("numbers", {}) for cell in notebook.cells]
-    position = next(at for at, one in enumerate(listed) if one.get("3") == "solution")
+    sources = [numbers.get("3") for numbers in listed]
+    position = sources.index("solution")
     del notebook.cells[position].metadata["numbers"]
     nbformat.write(notebook, path)
     monkeypatch.setattr(refresh, "NOTEBOOKS", tmp_path)

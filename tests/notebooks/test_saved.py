@@ -1,11 +1,12 @@
-"""What a saved notebook must look like, so that it reads well without a kernel and can be compared when run again.
+"""Saved notebooks read well without a kernel and can be compared with a new run.
 
-nbval compares text outputs; pictures and cells that were never run are checked here.
+nbval compares text outputs. These tests check pictures and cells that were never run.
 """
 
 import ast
 import base64
 import io
+import itertools
 import re
 
 import course
@@ -19,10 +20,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 
 PATHS = refresh.find_notebooks()
-LONGEST_CELL = 25  # lines, however long they are
-LARGEST_PICTURE = 150_000  # bytes of PNG
-LARGEST_NOTEBOOK = 600_000  # bytes of file
-LONGEST_RUN = 15  # CPU seconds
+MAX_CELL_LINES = 25  # after joining wrapped lines
+MAX_PICTURE_SIZE = 150_000  # bytes of PNG
+MAX_NOTEBOOK_SIZE = 600_000  # bytes
+MAX_RUN_SECONDS = 15  # CPU seconds
 MACHINE_PATH = re.compile(
     r"(?<![\w.])/(?:home|root|Users|tmp|work|opt|usr|var)/\w|site-packages|\b[A-Z]:\\\\?Users"
 )
@@ -33,60 +34,62 @@ ACRONYMS = {"SMART", "SCOPE", "DARPA", "SWITCH", "MAGIC", "SARSA", "REINFORCE"}
 
 
 def faults_of_outputs(outputs):
-    """Return what is wrong with the outputs of a cell, a list of str."""
-    found, pictures, words = [], 0, ""
+    """Return the faults of the outputs of a cell, a list of str."""
+    messages = []
+    has_picture = False
+    words = ""
     for output in outputs:
         data = dict(output.get("data", {}))
         picture = data.pop("image/png", None)
         if output.output_type == "error":
-            found.append(f"{output.ename}: {output.evalue}")
+            messages.append(f"{output.ename}: {output.evalue}")
         elif output.get("name") == "stderr":
-            found.append(f"stderr: {output.text}")
+            messages.append(f"stderr: {output.text}")
         elif MACHINE_PATH.search(
             output.get("text", "") + " ".join(map(str, data.values()))
         ):
-            found.append("a path of one machine")
+            messages.append("a path of one machine")
         if picture:
-            pictures += 1
-            if len(base64.b64decode(picture)) > LARGEST_PICTURE:
-                found.append("a large picture")
+            has_picture = True
+            if len(base64.b64decode(picture)) > MAX_PICTURE_SIZE:
+                messages.append("a large picture")
             if not output.metadata.get("image/png", {}).get("alt"):
-                found.append("a picture without an alternative text")
-        shown = data.get("text/plain", "").strip()
-        words += output.get("text", "").strip() or BARE_REPR.sub("", shown)
-    if pictures and not words:
-        found.append("a picture without a line of text, which nbval could compare")
-    return found
+                messages.append("a picture without an alternative text")
+        value = data.get("text/plain", "").strip()
+        words += output.get("text", "").strip() or BARE_REPR.sub("", value)
+    if has_picture and not words:
+        messages.append("a picture without a line of text that nbval can compare")
+    return messages
 
 
 def faults(notebook):
-    """Return what is wrong with a saved notebook, a list of str."""
-    found = [refresh.not_run(notebook)]
-    guess = False
+    """Return the faults of a saved notebook, a list of str."""
+    messages = [refresh.unrun_reason(notebook)]
+    has_guess = False
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            guess = guess or "**Guess" in cell.source
+            has_guess = has_guess or "**Guess" in cell.source
             capitals = CAPITALS.findall(CODE_AND_LINKS.sub("", cell.source))
-            found += [
-                f"{word} to be filled in?" for word in capitals if word not in ACRONYMS
+            messages += [
+                f"{word}: a placeholder?" for word in capitals if word not in ACRONYMS
             ]
             continue
-        if guess and cell.outputs:
-            guess = False
+        if has_guess and cell.outputs:
+            has_guess = False
             if not cell.metadata.get("jupyter", {}).get("outputs_hidden"):
-                found.append("the answer to a guess is not folded (outputs_hidden)")
+                messages.append("the answer to a guess is not folded (outputs_hidden)")
         unwrapped = ast.unparse(ast.parse(solutions.MAGIC.sub("", cell.source)))
-        if len(unwrapped.splitlines()) > LONGEST_CELL:
-            found.append(f"a long cell: {cell.source[:60]}")
-        found += faults_of_outputs(cell.outputs)
-    return [fault for fault in found if fault]
+        if len(unwrapped.splitlines()) > MAX_CELL_LINES:
+            messages.append(f"a long cell: {cell.source[:60]}")
+        messages += faults_of_outputs(cell.outputs)
+    return [fault for fault in messages if fault]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_a_saved_notebook_is_whole_readable_and_in_the_normal_form(path, tmp_path):
+def test_a_saved_notebook_is_complete_readable_and_in_the_normal_form(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     assert faults(notebook) == []
-    assert path.stat().st_size <= LARGEST_NOTEBOOK
+    assert path.stat().st_size <= MAX_NOTEBOOK_SIZE
     exercises = solutions.exercises(notebook.cells)
     wrong = solutions.wrong_answers(path.stem)
     for number, exercise in enumerate(exercises, start=1):
@@ -94,7 +97,7 @@ def test_a_saved_notebook_is_whole_readable_and_in_the_normal_form(path, tmp_pat
             f"exercise {number}: one ```python block in a folded solution"
         )
         verdict = notebook.cells[exercise.position + 1].source
-        assert verdict == f"check.exercise({number})", "alone: what follows may stop"
+        assert verdict == f"check.exercise({number})", "alone in its cell"
         assert len(wrong[number]) >= 2, f"exercise {number}: two wrong answers"
     points = [points for points, _ in minutes.length(notebook).exercises]
     assert points == list(course.points_of(path).values())
@@ -133,7 +136,7 @@ def test_a_broken_rule_is_reported(notebook, fault):
 
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
-    """A copy of a notebook, which the commands find in place of those of the course."""
+    """Copy a notebook; the commands find the copy instead of the course."""
     path = tmp_path / "04_value.ipynb"
     path.write_bytes((refresh.NOTEBOOKS / path.name).read_bytes())
     monkeypatch.setattr(refresh, "NOTEBOOKS", tmp_path)
@@ -146,17 +149,18 @@ def test_the_form_of_a_notebook_saved_by_jupyterlab_is_restored(saved, capsys):
     notebook.metadata.update(
         widgets={}, language_info={"name": "python", "version": "3.13"}
     )
-    ran = [cell for cell in notebook.cells if cell.get("outputs")]
-    for cell in ran:
+    executed = [cell for cell in notebook.cells if cell.get("outputs")]
+    for cell in executed:
         cell.metadata["execution"] = {"iopub.execute_input": "2026-11-23T01:00:00"}
     lines = next(
-        cell for cell in ran if cell.outputs[0].get("text", "").count("\n") > 1
+        cell for cell in executed if cell.outputs[0].get("text", "").count("\n") > 1
     )
     first, rest = lines.outputs[0].text.split("\n", 1)
     lines.outputs[0].text = rest
     lines.outputs.insert(0, new_output("stream", name="stdout", text=first + "\n"))
-    shown = next(output for cell in ran for output in cell.outputs if "data" in output)
-    shown.data[refresh.WIDGET_VIEW] = {"model_id": "1"}
+    outputs = itertools.chain.from_iterable(cell.outputs for cell in executed)
+    value = next(output for output in outputs if "data" in output)
+    value.data[refresh.WIDGET_VIEW] = {"model_id": "1"}
     nbformat.write(notebook, saved)
     assert refresh.main(["--form", "04_value"]) == 0
     assert "brought into the normal form" in capsys.readouterr().out
@@ -178,10 +182,8 @@ def test_a_notebook_is_run_and_saved_unless_a_cell_fails(saved):
     [cell] = nbformat.reads(after.decode(), as_version=4).cells
     assert cell.outputs[0].text == "up\n"
     assert cell.outputs[1].metadata["image/png"]["alt"] == "up"
-    assert (
-        Image.open(io.BytesIO(base64.b64decode(cell.outputs[1].data["image/png"]))).mode
-        == "P"
-    )
+    encoded = cell.outputs[1].data["image/png"]
+    assert Image.open(io.BytesIO(base64.b64decode(encoded))).mode == "P"
     nbformat.write(new_notebook(cells=[new_code_cell("missing")]), saved)
     before = saved.read_bytes()
     assert refresh.main(["04_value"]) == 1
@@ -202,7 +204,7 @@ def test_a_small_mark_stays_blue_in_a_saved_picture():
 
 
 def test_the_tables_of_both_readmes_are_current(tmp_path, monkeypatch):
-    """They are those that minutes.py writes, and each notebook runs in seconds."""
+    """minutes.py writes the same tables, and each notebook runs in seconds."""
     texts = {}
     for name in ("FRONT", "COURSE"):
         texts[name] = getattr(minutes, name).read_text(encoding="utf-8")
@@ -214,12 +216,12 @@ def test_the_tables_of_both_readmes_are_current(tmp_path, monkeypatch):
     assert minutes.main([]) == 0
     for name, text in texts.items():
         assert (tmp_path / name).read_text(encoding="utf-8") == text, "run minutes.py"
-    seconds = [int(one) for _, one in minutes.ROW.findall(texts["COURSE"])]
+    seconds = [int(value) for _, value in minutes.ROW.findall(texts["COURSE"])]
     assert len(seconds) == len(PATHS)
-    assert all(0 < one <= LONGEST_RUN for one in seconds)
+    assert all(0 < value <= MAX_RUN_SECONDS for value in seconds)
 
 
-def test_links_into_the_glossary_and_to_files_lead_somewhere():
+def test_links_into_the_glossary_and_to_files_have_targets():
     glossary = (refresh.NOTEBOOKS / "glossary.md").read_text(encoding="utf-8")
     entries = re.findall(r"(?m)^### (.+)$", glossary)
     assert entries == sorted(set(entries), key=str.lower)

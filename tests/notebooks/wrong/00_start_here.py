@@ -30,11 +30,11 @@ other = {
     "category": "msg",
     "subject": "friends",
 }
-dice = np.random.default_rng(0)
+rng = np.random.default_rng(0)
 
 
 def my_policy(observation):
-    return schema.notification.encode_one(other if dice.random() < 0.5 else headlines)
+    return schema.notification.encode_one(other if rng.random() < 0.5 else headlines)
 
 
 # %% 2 · gains by the notification, not by its time
@@ -75,7 +75,8 @@ def play(env, policy, seed, episodes, steps):
 
 # %% 3 · the rewards of all episodes in one list
 def play(env, policy, seed, episodes, steps):
-    means, rewards = [], []
+    means = []
+    rewards = []
     for episode in range(episodes):
         observation, info = env.reset(seed=seed + episode)
         for step in range(steps):
@@ -91,11 +92,10 @@ def play(env, policy, seed, episodes, steps):
 
 # %% 4 · not paired
 def paired(ours, theirs):
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    half = (
-        t.ppf(0.975, len(ours) - 1)
-        * ((ours.var(ddof=1) + theirs.var(ddof=1)) / len(ours)) ** 0.5
-    )
+    ours = np.asarray(ours)
+    theirs = np.asarray(theirs)
+    variance = (ours.var(ddof=1) + theirs.var(ddof=1)) / len(ours)
+    half = t.ppf(0.975, len(ours) - 1) * variance**0.5
     mean = ours.mean() - theirs.mean()
     return mean, mean - half, mean + half
 

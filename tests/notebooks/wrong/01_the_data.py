@@ -1,13 +1,17 @@
 # %% 1 · the normal approximation
 def opening_rate(opened):
-    n, p, z = len(opened), np.mean(opened), 1.96
+    n = len(opened)
+    p = np.mean(opened)
+    z = 1.96
     half = z * (p * (1 - p) / n) ** 0.5
     return p, p - half, p + half
 
 
 # %% 1 · forgets to divide the width
 def opening_rate(opened):
-    n, p, z = len(opened), np.mean(opened), 1.96
+    n = len(opened)
+    p = np.mean(opened)
+    z = 1.96
     centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * (p * (1 - p) / n + z**2 / (4 * n**2)) ** 0.5
     return p, centre - half, centre + half
@@ -45,12 +49,14 @@ def within(diary, feature, one, other, by):
 
 # %% 3 · weights include medium noise
 def within(diary, feature, one, other, by):
-    gaps, weights = [], []
+    gaps = []
+    weights = []
     for _, group in diary.groupby(by):
         opened = group["action"].eq("opened")
-        here, there = opened[group[feature] == one], opened[group[feature] == other]
-        if len(here) and len(there):
-            gaps.append(there.mean() - here.mean())
+        first = opened[group[feature] == one]
+        second = opened[group[feature] == other]
+        if len(first) and len(second):
+            gaps.append(second.mean() - first.mean())
             weights.append(len(group))
     return np.average(gaps, weights=weights)
 
@@ -100,6 +106,7 @@ def split(diary, share):
 
 # %% 5 · by days, not by notifications
 def split(diary, share):
-    first, last = diary["posted"].min(), diary["posted"].max()
+    first = diary["posted"].min()
+    last = diary["posted"].max()
     early = diary["posted"] < first + share * (last - first)
     return diary[early], diary[~early]

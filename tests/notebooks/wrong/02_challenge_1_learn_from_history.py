@@ -54,36 +54,37 @@ def my_rule(observation):
     app, category, subject = by_time.get(
         time, ("org.pushlab.food", "recommendation", "food & drink")
     )
+    if time == "evening":
+        return half.encode_one(family)
     return half.encode_one(
-        family
-        if time == "evening"
-        else {**plain, "postingApp": app, "category": category, "subject": subject}
+        {**plain, "postingApp": app, "category": category, "subject": subject}
     )
 
 
 # %% 4 · asks the truth
 def my_rule(observation):
-    likes = judges["truth"].probability(
-        np.tile(observation, (len(catalogue), 1)), catalogue
-    )
-    return catalogue[likes.argmax()]
+    contexts = np.tile(observation, (len(catalogue), 1))
+    probabilities = judges["truth"].probability(contexts, catalogue)
+    return catalogue[probabilities.argmax()]
 
 
 # %% 5 · one judge is enough
 def agreed(weekly):
-    return {
-        pair
-        for rates in weekly.values()
-        for pair in permutations(rates, 2)
-        if estimate.paired_interval(rates[pair[0]], rates[pair[1]]).low > 0
-    }
+    pairs = set()
+    for rates in weekly.values():
+        for better, worse in permutations(rates, 2):
+            if estimate.paired_interval(rates[better], rates[worse]).low > 0:
+                pairs.add((better, worse))
+    return pairs
 
 
 # %% 5 · compares means without intervals
 def agreed(weekly):
     agents = list(weekly[list(weekly)[0]])
     return {
-        (one, other)
-        for one, other in permutations(agents, 2)
-        if all(np.mean(rates[one]) > np.mean(rates[other]) for rates in weekly.values())
+        (better, worse)
+        for better, worse in permutations(agents, 2)
+        if all(
+            np.mean(rates[better]) > np.mean(rates[worse]) for rates in weekly.values()
+        )
     }

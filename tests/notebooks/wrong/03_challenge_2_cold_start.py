@@ -1,10 +1,9 @@
 # %% 1 · never explores the best
 def choose(values, epsilon, chance):
+    best = values.argmax()
     if chance.random() < epsilon:
-        return chance.choice(
-            [row for row in range(len(values)) if row != values.argmax()]
-        )
-    return values.argmax()
+        return chance.choice([row for row in range(len(values)) if row != best])
+    return best
 
 
 # %% 1 · ignores the generator
@@ -22,7 +21,8 @@ def update(A, b, x, reward):
 
 
 def upper_bounds(A, b, X, width):
-    return X @ np.linalg.solve(A, b) + width * ((X @ np.linalg.inv(A)) * X).sum(axis=1)
+    variance = ((X @ np.linalg.inv(A)) * X).sum(axis=1)
+    return X @ np.linalg.solve(A, b) + width * variance
 
 
 # %% 2 · b forgets the reward
@@ -31,9 +31,8 @@ def update(A, b, x, reward):
 
 
 def upper_bounds(A, b, X, width):
-    return X @ np.linalg.solve(A, b) + width * np.sqrt(
-        ((X @ np.linalg.inv(A)) * X).sum(axis=1)
-    )
+    variance = ((X @ np.linalg.inv(A)) * X).sum(axis=1)
+    return X @ np.linalg.solve(A, b) + width * np.sqrt(variance)
 
 
 # %% 3 · A instead of its inverse
@@ -60,29 +59,29 @@ def late_regret(log):
 
 # %% 5 · one interval at a time
 def verdicts(ours, theirs):
-    said = {}
+    words = {}
     for user in ours:
         gap = estimate.paired_interval(ours[user], theirs[user])
-        said[user] = "less" if gap.high < 0 else "more" if gap.low > 0 else "unsure"
-    return said
+        words[user] = "unsure"
+        if gap.high < 0:
+            words[user] = "less"
+        elif gap.low > 0:
+            words[user] = "more"
+    return words
 
 
 # %% 5 · two intervals that overlap
 def verdicts(ours, theirs):
-    said = {}
+    words = {}
     for user in ours:
-        one, other = (
-            estimate.mean_interval(ours[user]),
-            estimate.mean_interval(theirs[user]),
-        )
-        said[user] = (
-            "less"
-            if one.high < other.low
-            else "more"
-            if one.low > other.high
-            else "unsure"
-        )
-    return said
+        our_interval = estimate.mean_interval(ours[user])
+        their_interval = estimate.mean_interval(theirs[user])
+        words[user] = "unsure"
+        if our_interval.high < their_interval.low:
+            words[user] = "less"
+        elif our_interval.low > their_interval.high:
+            words[user] = "more"
+    return words
 
 
 # %% 6 · a small constant

@@ -6,7 +6,8 @@ def returns(rewards, gamma):
 
 # %% 1 · keeps the integer type
 def returns(rewards, gamma):
-    G, after = np.zeros_like(rewards), 0.0
+    G = np.zeros_like(rewards)
+    after = 0.0
     for t in reversed(range(len(rewards))):
         after = G[t] = rewards[t] + gamma * after
     return G
@@ -37,7 +38,8 @@ def value_iteration(P, R, gamma, close=1e-8):
     V = np.zeros(len(R))
     while True:
         Q = R + gamma * P @ V
-        V, before = Q.max(axis=1), V
+        before = V
+        V = Q.max(axis=1)
         if (V - before).max() <= close:
             return V, Q.argmax(axis=1)
 
@@ -87,7 +89,8 @@ def softmax(theta):
 
 
 def score(theta, s, a):
-    gradient, p = np.zeros(theta.shape), softmax(theta[s])
+    gradient = np.zeros(theta.shape)
+    p = softmax(theta[s])
     gradient[s] = -p * p[a]
     gradient[s, a] += p[a]
     return gradient

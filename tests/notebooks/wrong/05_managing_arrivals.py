@@ -14,10 +14,10 @@ def break_even(weights):
 # %% 2 · never defers
 def plan(p, weights, wait):
     o, d, m, s = (weights[name] for name in ("opened", "dismissed", "missed", "spared"))
-    show, dismiss = p * o + (1 - p) * d, p * m + (1 - p) * s
-    return np.maximum(show, dismiss), [
-        "show" if one > other else "dismiss" for one, other in zip(show, dismiss)
-    ]
+    show = p * o + (1 - p) * d
+    dismiss = p * m + (1 - p) * s
+    best = np.where(show > dismiss, "show", "dismiss")
+    return np.maximum(show, dismiss), list(best)
 
 
 # %% 2 · right values, always shows
@@ -31,10 +31,10 @@ def plan(p, weights, wait):
 
 # %% 3 · credits the mean of the moment
 def credit(Q, decided, answers, alpha):
-    together = sum(answers.values()) / len(answers)
+    mean = sum(answers.values()) / len(answers)
     for number in answers:
         x, action = decided.pop(number)
-        Q[x][action] += alpha * (together - Q[x][action])
+        Q[x][action] += alpha * (mean - Q[x][action])
 
 
 def put_off(Q, before, now, cost, alpha):
@@ -60,7 +60,8 @@ my_rule = after_work
 
 # %% 4 · a little later than do not disturb
 def my_rule(observation, info):
-    allowed, late = info["action_mask"], info["time"] >= 9 * 60
+    allowed = info["action_mask"]
+    late = info["time"] >= 9 * 60
     if allowed[SHOW]:
         return SHOW if late else CACHE
     return CHECK if allowed[CHECK] and late else STAND_BY

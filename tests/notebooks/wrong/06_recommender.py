@@ -78,13 +78,12 @@ def fitted_values(seen, actions, rewards, target):
     return taken, values
 
 
-# %% 5 · forgets what follows
+# %% 5 · ignores later steps
 def doubly_robust(rewards, ratios, taken, values):
     corrected = np.zeros(len(rewards))
     for step in reversed(range(rewards.shape[1])):
-        corrected = values[:, step] + ratios[:, step] * (
-            rewards[:, step] - taken[:, step]
-        )
+        residual = rewards[:, step] - taken[:, step]
+        corrected = values[:, step] + ratios[:, step] * residual
     return corrected
 
 
@@ -92,17 +91,15 @@ def doubly_robust(rewards, ratios, taken, values):
 def doubly_robust(rewards, ratios, taken, values):
     corrected = np.zeros(len(rewards))
     for step in reversed(range(rewards.shape[1])):
-        corrected = values[:, step] + ratios[:, step] * (
-            rewards[:, step] + corrected - values[:, step]
-        )
+        residual = rewards[:, step] + corrected - values[:, step]
+        corrected = values[:, step] + ratios[:, step] * residual
     return corrected
 
 
 # %% 6 · right for one threshold
 def weights_at(sharpness):
-    return offpolicy.episodes_of(
-        log, SoftmaxItem(world.items, sharpness, floor=0.1)
-    ).ratios.prod(axis=1)
+    policy = SoftmaxItem(world.items, sharpness, floor=0.1)
+    return offpolicy.episodes_of(log, policy).ratios.prod(axis=1)
 
 
 def effective_size(weights):
@@ -115,9 +112,8 @@ def too_sharp(fewest):
 
 # %% 6 · counts the weights above zero
 def weights_at(sharpness):
-    return offpolicy.episodes_of(
-        log, SoftmaxItem(world.items, sharpness, floor=0.1)
-    ).ratios.prod(axis=1)
+    policy = SoftmaxItem(world.items, sharpness, floor=0.1)
+    return offpolicy.episodes_of(log, policy).ratios.prod(axis=1)
 
 
 def effective_size(weights):

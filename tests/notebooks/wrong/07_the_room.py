@@ -24,8 +24,8 @@ def crossing(p_commonsense, p_new_location, places):
 
 # %% 3 · redundant ones before replaced ones
 def my_rule(memory, usual):
-    for position, one in enumerate(memory):
-        if usual[one.thing] == one.place:
+    for position, placement in enumerate(memory):
+        if usual[placement.thing] == placement.place:
             return position
     return 0
 
@@ -38,8 +38,8 @@ def played(rule, slots=4):
 
 # %% 3 · removes the episode itself
 def my_rule(memory, usual):
-    for position, one in enumerate(memory):
-        if usual[one.thing] == one.place:
+    for position, placement in enumerate(memory):
+        if usual[placement.thing] == placement.place:
             memory.pop(position)
             return position
     return 0
@@ -63,7 +63,7 @@ class MyAgent(GivenAgent):
         return Episodic(EPISODES), semantic
 
 
-# %% 4 · EPISODES is not what the agent has
+# %% 4 · EPISODES differs from the agent's capacity
 EPISODES = 8
 
 

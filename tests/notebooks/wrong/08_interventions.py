@@ -13,7 +13,7 @@ def one_iteration(Q, steps, discount=0.98, actions=2):
     states, taken, rewards, following = steps
     targets = rewards + discount * Q(states).max(axis=1)
     fitted = [regress(states[taken == a], targets[taken == a]) for a in range(actions)]
-    return lambda states: np.stack([one(states) for one in fitted], axis=1)
+    return lambda states: np.stack([predict(states) for predict in fitted], axis=1)
 
 
 # %% 2 · one maximum over all steps
@@ -21,16 +21,14 @@ def one_iteration(Q, steps, discount=0.98, actions=2):
     states, taken, rewards, following = steps
     targets = rewards + discount * Q(following).max()
     fitted = [regress(states[taken == a], targets[taken == a]) for a in range(actions)]
-    return lambda states: np.stack([one(states) for one in fitted], axis=1)
+    return lambda states: np.stack([predict(states) for predict in fitted], axis=1)
 
 
 # %% 3 · the learner labels
 def one_round(states, answers, teacher, learner, starts):
     new_states = states_of(learner, starts)
-    states, answers = (
-        np.vstack([states, new_states]),
-        np.append(answers, learner(new_states)),
-    )
+    states = np.vstack([states, new_states])
+    answers = np.append(answers, learner(new_states))
     return states, answers, fit_tree(states, answers)
 
 
@@ -38,11 +36,8 @@ def one_round(states, answers, teacher, learner, starts):
 def one_round(states, answers, teacher, learner, starts):
     new_states = states_of(learner, starts)
     new_answers = teacher(new_states)
-    return (
-        np.vstack([states, new_states]),
-        np.append(answers, new_answers),
-        fit_tree(new_states, new_answers),
-    )
+    tree = fit_tree(new_states, new_answers)
+    return np.vstack([states, new_states]), np.append(answers, new_answers), tree
 
 
 # %% 3 · right: labels all states again

@@ -12,7 +12,8 @@ def split(y0, y1, treated):
 # %% 2 · a collider always blocks
 def is_blocked(path, given, arrows):
     for left, middle, right in zip(path, path[1:], path[2:]):
-        if (left, middle) in arrows and (right, middle) in arrows or middle in given:
+        is_collider = (left, middle) in arrows and (right, middle) in arrows
+        if is_collider or middle in given:
             return True
     return False
 
@@ -20,9 +21,8 @@ def is_blocked(path, given, arrows):
 # %% 2 · ignores descendants of a collider
 def is_blocked(path, given, arrows):
     for left, middle, right in zip(path, path[1:], path[2:]):
-        if ((left, middle) in arrows and (right, middle) in arrows) != (
-            middle in given
-        ):
+        is_collider = (left, middle) in arrows and (right, middle) in arrows
+        if is_collider != (middle in given):
             return True
     return False
 
@@ -30,51 +30,48 @@ def is_blocked(path, given, arrows):
 # %% 3 · the mean over the treated
 def regression_effect(x, treated, outcome):
     design = np.column_stack([np.ones(len(x)), x])
-    one = np.linalg.lstsq(design[treated], outcome[treated], rcond=None)[0]
-    other = np.linalg.lstsq(design[~treated], outcome[~treated], rcond=None)[0]
-    return (design @ one - design @ other)[treated].mean()
+    treated_line = np.linalg.lstsq(design[treated], outcome[treated], rcond=None)[0]
+    other_line = np.linalg.lstsq(design[~treated], outcome[~treated], rcond=None)[0]
+    return (design @ treated_line - design @ other_line)[treated].mean()
 
 
 # %% 3 · no intercept
 def regression_effect(x, treated, outcome):
-    one = np.linalg.lstsq(x[treated], outcome[treated], rcond=None)[0]
-    other = np.linalg.lstsq(x[~treated], outcome[~treated], rcond=None)[0]
-    return (x @ one - x @ other).mean()
+    treated_line = np.linalg.lstsq(x[treated], outcome[treated], rcond=None)[0]
+    other_line = np.linalg.lstsq(x[~treated], outcome[~treated], rcond=None)[0]
+    return (x @ treated_line - x @ other_line).mean()
 
 
 # %% 4 · weights the untreated by 1 / e
 def weighted_effect(chance, treated, outcome, clip=0.02):
     weight = 1 / np.clip(chance, clip, 1 - clip)
-    return np.average(outcome[treated], weights=weight[treated]) - np.average(
-        outcome[~treated], weights=weight[~treated]
-    )
+    treated_mean = np.average(outcome[treated], weights=weight[treated])
+    return treated_mean - np.average(outcome[~treated], weights=weight[~treated])
 
 
 # %% 4 · clips only small chances
 def weighted_effect(chance, treated, outcome, clip=0.02):
     e = np.maximum(chance, clip)
     weight = np.where(treated, 1 / e, 1 / (1 - e))
-    return np.average(outcome[treated], weights=weight[treated]) - np.average(
-        outcome[~treated], weights=weight[~treated]
-    )
+    treated_mean = np.average(outcome[treated], weights=weight[treated])
+    return treated_mean - np.average(outcome[~treated], weights=weight[~treated])
 
 
 # %% 5 · residuals without weights
 def doubly_robust(m0, m1, chance, treated, outcome):
     scores = m1 - m0 + treated * (outcome - m1) - (1 - treated) * (outcome - m0)
-    estimate, error = scores.mean(), scores.std(ddof=1) / np.sqrt(len(scores))
+    estimate = scores.mean()
+    error = scores.std(ddof=1) / np.sqrt(len(scores))
     return estimate, estimate - 1.96 * error, estimate + 1.96 * error
 
 
 # %% 5 · the interval of the outcomes
 def doubly_robust(m0, m1, chance, treated, outcome):
-    scores = (
-        m1
-        - m0
-        + treated * (outcome - m1) / chance
-        - (1 - treated) * (outcome - m0) / (1 - chance)
-    )
-    estimate, error = scores.mean(), outcome.std(ddof=1) / np.sqrt(len(scores))
+    scores = m1 - m0
+    scores = scores + treated * (outcome - m1) / chance
+    scores = scores - (1 - treated) * (outcome - m0) / (1 - chance)
+    estimate = scores.mean()
+    error = outcome.std(ddof=1) / np.sqrt(len(scores))
     return estimate, estimate - 1.96 * error, estimate + 1.96 * error
 
 
@@ -87,12 +84,9 @@ def highest_mean(outcome, odds, factor):
 # %% 6 · sorts the outcomes and not the odds
 def highest_mean(outcome, odds, factor):
     outcome = np.sort(outcome)[::-1]
-    return max(
-        np.average(
-            outcome,
-            weights=np.where(
-                np.arange(len(outcome)) < k, 1 + odds * factor, 1 + odds / factor
-            ),
-        )
-        for k in range(len(outcome) + 1)
-    )
+    means = []
+    for k in range(len(outcome) + 1):
+        large = np.arange(len(outcome)) < k
+        weights = np.where(large, 1 + odds * factor, 1 + odds / factor)
+        means.append(np.average(outcome, weights=weights))
+    return max(means)

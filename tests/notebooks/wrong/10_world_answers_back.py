@@ -1,18 +1,14 @@
 # %% 1 · all or nothing
 def my_rule(observation):
-    return np.array(
-        [
-            0.0,
-            0.0,
-            float(observation[ILL] > 10),
-            float(observation[MOSQUITOES].sum() > 3000),
-        ]
-    )
+    treatment = float(observation[ILL] > 10)
+    spray = float(observation[MOSQUITOES].sum() > 3000)
+    return np.array([0.0, 0.0, treatment, spray])
 
 
 # %% 1 · less where more is needed
 def my_rule(observation):
-    ill, mosquitoes = observation[ILL], observation[MOSQUITOES].sum()
+    ill = observation[ILL]
+    mosquitoes = observation[MOSQUITOES].sum()
     return np.array([0.0, 0.0, 1 - min(1, ill / 100), 1 - min(1, mosquitoes / 10_600)])
 
 
@@ -53,9 +49,9 @@ def find_stable(epsilon, rounds=30, close=1e-6):
 
 # %% 4 · compares with the first weights only
 def find_stable(epsilon, rounds=30, close=1e-6):
-    theta = train(table)
-    last, theta = theta, one_round(theta, epsilon)
-    return theta if np.linalg.norm(theta - last) < close else None
+    first = train(table)
+    theta = one_round(first, epsilon)
+    return theta if np.linalg.norm(theta - first) < close else None
 
 
 # %% 5 · people do not respond

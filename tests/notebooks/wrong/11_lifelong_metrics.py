@@ -28,13 +28,17 @@ def maintenance(blocks):
         if kind == "test":
             tests.setdefault(task, []).append(mean)
     return {
-        task: some[-1] - max(some[:-1]) for task, some in tests.items() if len(some) > 1
+        task: means[-1] - max(means[:-1])
+        for task, means in tests.items()
+        if len(means) > 1
     }
 
 
 # %% 2 · the first training stays the reference
 def maintenance(blocks):
-    learned, reference, differences = set(), {}, {}
+    learned = set()
+    reference = {}
+    differences = {}
     for kind, task, mean in blocks:
         if kind == "train":
             learned.add(task)
@@ -42,7 +46,7 @@ def maintenance(blocks):
             reference[task] = mean
         elif task in learned:
             differences.setdefault(task, []).append(mean - reference[task])
-    return {task: sum(some) / len(some) for task, some in differences.items()}
+    return {task: sum(values) / len(values) for task, values in differences.items()}
 
 
 # %% 3 · counts censored times as recoveries
@@ -61,26 +65,28 @@ def median_recovery(times, watched):
 # %% 4 · gains cancel losses
 @metric("recovery_loss", unit="points", better="lower")
 def recovery_loss(life):
-    """What is missing."""
+    """Reward missing until a task is as good as before."""
     losses = {}
     for task in life.tasks:
         rows = life.training(task).index
         for before, now in zip(rows, rows[1:]):
-            level, curve = life.regimes.at[before, "terminal"], life.curve(now)
-            losses[task] = losses.get(task, 0.0) + (level - curve).sum()
+            level = life.regimes.at[before, "terminal"]
+            loss = (level - life.curve(now)).sum()
+            losses[task] = losses.get(task, 0.0) + loss
     return pd.Series(losses).reindex(life.tasks)
 
 
 # %% 4 · below the highest level
 @metric("recovery_loss", unit="points", better="lower")
 def recovery_loss(life):
-    """What is missing."""
+    """Reward missing until a task is as good as before."""
     losses = {}
     for task in life.tasks:
         rows = life.training(task).index
         for before, now in zip(rows, rows[1:]):
-            level, curve = life.regimes.at[before, "saturation"], life.curve(now)
-            losses[task] = losses.get(task, 0.0) + np.clip(level - curve, 0, None).sum()
+            level = life.regimes.at[before, "saturation"]
+            loss = np.clip(level - life.curve(now), 0, None).sum()
+            losses[task] = losses.get(task, 0.0) + loss
     return pd.Series(losses).reindex(life.tasks)
 
 

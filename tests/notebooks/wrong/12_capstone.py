@@ -1,15 +1,15 @@
 # %% 1 · ignores the surprise
 def recognise(recent, known, surprise=5.0):
-    likely = [log_likelihood(recent, one) for one in [*known, (0, 0)]]
-    return max(range(len(likely)), key=likely.__getitem__)
+    likelihoods = [log_likelihood(recent, counts) for counts in [*known, (0, 0)]]
+    return int(np.argmax(likelihoods))
 
 
 # %% 1 · surprise is always 5
 def recognise(recent, known, surprise=5.0):
-    likely = [log_likelihood(recent, one) for one in known]
-    if log_likelihood(recent, (0, 0)) > max(likely) + 5:
+    likelihoods = [log_likelihood(recent, counts) for counts in known]
+    if log_likelihood(recent, (0, 0)) > max(likelihoods) + 5:
         return len(known)
-    return max(range(len(known)), key=likely.__getitem__)
+    return int(np.argmax(likelihoods))
 
 
 # %% 2 · without the anchor
@@ -33,7 +33,10 @@ def penalty_gradient(weights, anchor, fisher, strength):
 # %% 3 · stores every new item
 class Reservoir:
     def __init__(self, size, rng):
-        self.size, self.rng, self.items, self.met = size, rng, [], 0
+        self.size = size
+        self.rng = rng
+        self.items = []
+        self.met = 0
 
     def add(self, item):
         self.met += 1
@@ -46,7 +49,10 @@ class Reservoir:
 # %% 3 · counts one too few
 class Reservoir:
     def __init__(self, size, rng):
-        self.size, self.rng, self.items, self.met = size, rng, [], 0
+        self.size = size
+        self.rng = rng
+        self.items = []
+        self.met = 0
 
     def add(self, item):
         self.met += 1
@@ -79,20 +85,17 @@ class Mine(Wrapped):
 
 # %% 5 · compares two intervals
 def verdict(keeps, anew):
-    one, other = estimate.mean_interval(keeps), estimate.mean_interval(anew)
-    return (
-        "keeps"
-        if one.low > other.high
-        else "anew"
-        if one.high < other.low
-        else "unsure"
-    )
+    keeps_interval = estimate.mean_interval(keeps)
+    anew_interval = estimate.mean_interval(anew)
+    if keeps_interval.low > anew_interval.high:
+        return "keeps"
+    return "anew" if keeps_interval.high < anew_interval.low else "unsure"
 
 
 # %% 5 · 1.96 for few seeds
 def verdict(keeps, anew):
     gap = np.asarray(keeps) - np.asarray(anew)
     reach = 1.96 * gap.std(ddof=1) / len(gap) ** 0.5
-    return (
-        "keeps" if gap.mean() > reach else "anew" if gap.mean() < -reach else "unsure"
-    )
+    if gap.mean() > reach:
+        return "keeps"
+    return "anew" if gap.mean() < -reach else "unsure"

@@ -61,17 +61,15 @@ def bootstrap_interval(scores, statistic, rng, resamples=1000):
 # %% 4 · one side only
 def simulated_power(difference, spread, seeds, rng, studies=2000):
     values = rng.normal(difference, spread, size=(studies, seeds))
-    return (
-        values.mean(axis=1) > estimate.half_width(values.std(axis=1, ddof=1), seeds)
-    ).mean()
+    half = estimate.half_width(values.std(axis=1, ddof=1), seeds)
+    return (values.mean(axis=1) > half).mean()
 
 
 # %% 4 · 1.96 for few seeds
 def simulated_power(difference, spread, seeds, rng, studies=2000):
     values = rng.normal(difference, spread, size=(studies, seeds))
-    return (
-        np.abs(values.mean(axis=1)) > 1.96 * values.std(axis=1, ddof=1) / np.sqrt(seeds)
-    ).mean()
+    half = 1.96 * values.std(axis=1, ddof=1) / np.sqrt(seeds)
+    return (np.abs(values.mean(axis=1)) > half).mean()
 
 
 # %% 5 · without a margin
