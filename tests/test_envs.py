@@ -19,7 +19,7 @@ from pushlab.datasets.borrowers import make_borrowers
 from pushlab.envs import TABLE
 from pushlab.envs.batch import VectorEnv
 from pushlab.envs.room import Room
-from pushlab.envs.shell import MOST_FRAMES, Env, keep_frame
+from pushlab.envs.shell import MOST_FRAMES, Env, append_frame
 
 pytestmark = pytest.mark.filterwarnings(
     "error",
@@ -303,7 +303,7 @@ def test_batches_give_a_picture_of_each_environment():
 
 def test_long_episodes_keep_the_first_and_the_latest_frames():
     frames = list(range(MOST_FRAMES))
-    keep_frame(frames, MOST_FRAMES)
+    append_frame(frames, MOST_FRAMES)
     assert frames == [0, *range(MOST_FRAMES // 2, MOST_FRAMES + 1)]
 
 
@@ -398,7 +398,7 @@ def test_resetting_some_environments_leaves_the_others_alone(name, kwargs):
 
 def test_ended_environments_are_named_when_autoreset_is_off():
     envs = VectorEnv(Room(encoding="index"), 3, 1, "Disabled")
-    with pytest.raises(gym.error.ResetNeeded, match="first reset is of all"):
+    with pytest.raises(gym.error.ResetNeeded, match="first reset must be of all"):
         envs.reset(options={"reset_mask": np.array([True, False, False])})
     envs.reset(seed=1)
     envs.step([0, 0, 0])
@@ -415,7 +415,7 @@ def test_seeds_of_a_batch_stay_until_new_ones_come():
     envs.reset()
     assert envs.np_random_seed == (4, 5, 6)
     assert np.array_equal(envs.reset(seed=[4, 5, 6])[0], first)
-    with pytest.raises(ValueError, match="one for each of the 3 copies"):
+    with pytest.raises(ValueError, match="a list of 3 integers"):
         envs.reset(seed=[1, 2])
 
 
@@ -426,7 +426,7 @@ WRONG_ACTIONS = [
     (5, "action is 5; it must be from 0 to 4"),
     (-1, "action is -1; it must be from 0 to 4"),
     ([[1, 2]], r"shape \(\); got \(1, 2\)"),
-    (1.0, r"int\(action\) makes one of it"),
+    (1.0, r"or int\(action\)"),
     (None, "does the policy return its action"),
 ]
 
@@ -467,8 +467,8 @@ WRONG = [
     ("ODE-World3-v1", {"dt": 1.5}, "dt is a number from 1e-06 to 1"),
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),
     ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20, the bound"),
-    ("push-v0", {"horizon": 85}, "days .* for user mira, from 1 to 84"),
-    ("push-v0", {"days": "autumn"}, "days is None, 'train', 'test' or a pair"),
+    ("push-v0", {"horizon": 85}, "days of user mira, from 1 to 84"),
+    ("push-v0", {"days": "autumn"}, "days must be None, 'train', 'test' or a pair"),
 ]
 
 
@@ -479,11 +479,11 @@ def test_wrong_arguments_are_named(name, kwargs, message):
 
 
 WRONG_OPTIONS = [
-    ("RECEnv-v0", {"colour": "red"}, "'colour'; it understands: user_id"),
+    ("RECEnv-v0", {"colour": "red"}, "'colour'; its options: user_id"),
     ("RECEnv-v0", {"user_id": 100}, "user_id is from 0 to 99; got 100"),
     ("ODE-HIV-v0", {"initial_state": [1e9] * 6}, "give that as the argument"),
     ("Credit-v0", {"theta": [1.0]}, "theta has 11 weights"),
-    ("push-v0", {"day": "soon"}, "the option day is a date from 2019-02-18 to"),
+    ("push-v0", {"day": "soon"}, "the option day must be a date from 2019-02-18 to"),
     ("push-v0", {"user": "kim"}, "the option user is one of mira; got 'kim'"),
 ]
 

@@ -62,12 +62,12 @@ def test_words_and_codes_are_the_same_world(arguments):
 def test_answers_are_compared_in_small_letters(change, reward):
     env = gym.make(ID).unwrapped
     (observation, question), _ = env.reset(seed=3)
-    right = env.world.locations[env.state["place"][0, env.state["asked"][0]]]
+    right = env.world.locations[env.state["locations"][0, env.state["question"][0]]]
     assert env.step(change(right))[1] == reward
     answered = env.frame()["answered"]
     assert (answered["right"], answered["reward"]) == (right, reward)
     assert f"{answered['person']}'s {answered['object']}" == question[0]
-    with pytest.raises(TypeError, match="a str, or None for no answer; got"):
+    with pytest.raises(TypeError, match="must be a str, or None for no answer; got"):
         env.step(3)
     assert env.state["time"][0] == 1
 
@@ -76,7 +76,7 @@ def test_several_agents_share_the_question_and_the_mean_reward():
     envs = gym.make_vec(ID, num_envs=2, n_agents=3)
     assert envs.reset(seed=8)[1]["rewards"].tolist() == [[0, 0, 0]] * 2
     state = envs.unwrapped.state
-    places = state["place"][[0, 1], state["asked"]]
+    places = state["locations"][[0, 1], state["question"]]
     right = [envs.world.locations[place] for place in places]
     answers = (right, ["nowhere", right[1].upper()], [None, None])
     _, reward, *_, info = envs.step(answers)
@@ -105,13 +105,13 @@ def rates(n=200, steps=300, **arguments):
     state = world.initial(np.random.default_rng(7).random((n, 1)), {})
     shares = []
     for _ in range(steps):
-        thing = state["thing"]
-        place = state["place"]
-        home = world.homes[thing]
-        asked = home[np.arange(n), state["asked"]]
+        thing = state["objects"]
+        place = state["locations"]
+        home = world.usual_codes[thing]
+        asked = home[np.arange(n), state["question"]]
         state, outcome = world.advance(state, asked, None)
-        same = thing == state["thing"]
-        moved = (same & (place != state["place"])).sum(axis=1)
+        same = thing == state["objects"]
+        moved = (same & (place != state["locations"])).sum(axis=1)
         shares.append(
             [
                 (home == place).mean(axis=1),
@@ -140,8 +140,8 @@ def test_shares_and_rates_are_those_of_the_definition(p, places, moves, changes)
     assert all(map(near, found, (p, p, moved, changes)))
     world = Room(encoding="index", p_switch_person=0.8)
     start = world.initial(np.random.default_rng(1).random((9999, 1)), {})
-    after = world.advance(start, np.zeros(9999, int), None)[0]["person"]
-    switched = (start["person"] != after).sum(axis=1)
+    after = world.advance(start, np.zeros(9999, int), None)[0]["people"]
+    switched = (start["people"] != after).sum(axis=1)
     assert set(switched) == {0, 2}
     assert near(switched / 2, 0.8)
 
