@@ -206,8 +206,7 @@ class VectorEnv(GymVectorEnv):
         for row in rows:
             copy_seed = seed[row]
             if copy_seed is not None or self._uniforms.generators[row] is None:
-                if copy_seed is not None:
-                    copy_seed = int(copy_seed)
+                copy_seed = None if copy_seed is None else int(copy_seed)
                 generator, self._seeds[row] = np_random(copy_seed)
                 self._uniforms.seed(row, generator)
         self._np_random = tuple(self._uniforms.generators)

@@ -10,7 +10,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 
 from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
 from pushlab.envs.chance import uniform_at
-from pushlab.envs.shell import reader_of
+from pushlab.envs.shell import SingleCopy
 from pushlab.envs.world import World
 from pushlab.ground.arguments import chances, demand, in_short, naming, one_of, whole
 from pushlab.ground.compiled import compiled
@@ -575,33 +575,28 @@ def simulate_rooms(
 BLOCK = 256  # steps simulated together
 
 
-class SingleRoom:
+class SingleRoom(SingleCopy):
     """A single room, simulated ahead in blocks of steps. Answers have no effect on it."""
 
     def __init__(self, world: Room):
-        self.world = world
+        super().__init__(world)
         self.is_text = world.encoding == "text"
         self.is_simple = self.is_text and world.n_agents == 1  # takes half the time
         self.heads = world._heads.tolist()
         self.relation = world.relation
         self.locations = world.locations
-        self._parse = reader_of(world)
         self.start: Any = None
 
-    def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
-        """Start an episode; return observation and info."""
+    def reset(self, draws, options):
         self.start = self.world.initial(draws, options)  # the state before the block
         self.position = 0  # steps since then
-        self.answers: list[int] = []
+        self.answers = []
         self.answer = int(self.start["locations"][0, self.start["question"][0]])
         info = self.world.info(self.start, None)
         observation = self._observation(self.start["observation"][0])
         return observation, {key: info[key][0] for key in info}
 
-    def step(
-        self, action: Any, draws: np.ndarray
-    ) -> tuple[Any, float, bool, bool, dict]:
-        """Return observation, reward, terminated, truncated and info."""
+    def step(self, action, draws):
         info = {}
         if self.is_simple:
             word = action.lower() if type(action) is str else lower_case(action)
@@ -646,8 +641,7 @@ class SingleRoom:
         """Return the state after so many steps of the block."""
         return self.world.simulate(self.start, steps)[0] if steps else self.start
 
-    def snapshot(self) -> tuple[dict | None, dict | None]:
-        """Return state and last outcome, as the batch methods do; both are None before the first reset."""
+    def snapshot(self):
         if self.start is None or self.position == 0:
             return self.start, None
         previous = self._state_after(self.position - 1)

@@ -193,7 +193,7 @@ def _component(world, row, column, n):
 
 
 class SingleCopy:
-    """One copy of a world, as a batch of one. `World.solo` can return a faster object with these methods."""
+    """One copy of a world, as a batch of one. `World.solo` can return a faster subclass."""
 
     def __init__(self, world: World):
         self.world = world

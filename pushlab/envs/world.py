@@ -32,7 +32,7 @@ class World:
 
     Two methods are optional. `parse_action(action, n)` validates and converts actions; without it `Env` does so for
     the spaces Discrete, MultiDiscrete and Box. `solo()` returns an object that runs a single copy faster than a batch
-    of one. It needs the methods of `pushlab.envs.shell.SingleCopy`.
+    of one, a subclass of `pushlab.envs.shell.SingleCopy`.
 
     Attributes:
         observation_space, action_space: Gymnasium spaces of one copy.

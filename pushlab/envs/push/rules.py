@@ -344,11 +344,13 @@ def take_action(action, phone, tables):
 
 @inner_in_place
 def count_code(count):
+    """Return the code of a count's range."""
     return COUNT_CODES[min(count, len(COUNT_CODES) - 1)]
 
 
 @inner_in_place
 def age_code(minutes):
+    """Return the code of an age's range."""
     code = 0
     for edge in AGE_EDGES:
         code += int(minutes >= edge)

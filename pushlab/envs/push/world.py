@@ -14,7 +14,7 @@ from gymnasium.spaces import Discrete, MultiDiscrete
 from pushlab.datasets.periods import User
 from pushlab.envs.evalumap import UserWorld, broadcast_option
 from pushlab.envs.push import rules, story
-from pushlab.envs.shell import INTEGER_TYPES, reader_of
+from pushlab.envs.shell import INTEGER_TYPES, SingleCopy
 from pushlab.ground.arguments import demand, in_short, is_number, number, one_of, whole
 from pushlab.users.days import DAY, ResponseTimes, days_of, slot_number
 from pushlab.users.judges import cutoff
@@ -57,8 +57,7 @@ COUNTS = (
     "missed",
     "spared",
 )
-PARTS = tuple(WEIGHTS)
-PART_INFOS = [f"parts.{part}" for part in PARTS]
+PART_INFOS = [f"parts.{part}" for part in WEIGHTS]
 
 
 class Push(UserWorld):
@@ -207,7 +206,7 @@ class Push(UserWorld):
         default_weights, default_patience = REWARDS[one_of("rewards", rewards, REWARDS)]
         self.weights = dict(default_weights)
         for part, weight in weights.items():
-            one_of("an argument for a part of the reward", part, PARTS)
+            one_of("an argument for a part of the reward", part, WEIGHTS)
             self.weights[part] = float(number(part, weight))
         self.max_age = float(number("max_age", max_age, 0, math.inf, of="minutes"))
         self.max_forbidden = whole("max_forbidden", max_forbidden, 1)
@@ -253,19 +252,19 @@ class Push(UserWorld):
         names = [*notification.components, "deferrals"]
         none = [*notification.sizes, rules.MAX_DEFERRALS + 1]
         highest = {
-            name: size - 1 for name, size in zip(context.components, context.sizes)
+            **{name: size - 1 for name, size in zip(context.components, context.sizes)},
+            **{f"hand.{name}": code for name, code in zip(names, none)},
+            "cache.waiting": count,
+            **{f"head.{name}": code for name, code in zip(names, none)},
+            "head.age": age,
+            "pending.shown": count,
+            "pending.age": age,
+            "today.shown": count,
+            "today.dismissed": count,
+            "today.cached": count,
+            "hour": 23,
+            "days.left": self.horizon - 1,
         }
-        highest |= {f"hand.{name}": code for name, code in zip(names, none)}
-        highest["cache.waiting"] = count
-        highest |= {f"head.{name}": code for name, code in zip(names, none)}
-        highest["head.age"] = age
-        highest["pending.shown"] = count
-        highest["pending.age"] = age
-        highest["today.shown"] = count
-        highest["today.dismissed"] = count
-        highest["today.cached"] = count
-        highest["hour"] = 23
-        highest["days.left"] = self.horizon - 1
         codes = np.array(list(highest.values()), np.int64)
         self.observation_names = tuple(highest)
         self.observation_space = MultiDiscrete(codes + 1)
@@ -414,16 +413,10 @@ class Push(UserWorld):
         return story.events_table(self, env.state)
 
 
-class SinglePhone:
-    """A single phone, changed in place; see `World.solo`."""
+class SinglePhone(SingleCopy):
+    """A single phone, changed in place."""
 
-    def __init__(self, world: Push):
-        self.world = world
-        self.state: Any = None
-        self._parse = reader_of(world)
-
-    def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
-        """Start an episode; return observation and info."""
+    def reset(self, draws, options):
         world = self.world
         self.state = world.initial(draws, options)
         self._action = np.array([rules.NO_ACTION])
@@ -440,10 +433,7 @@ class SinglePhone:
         self._day = int(world._day_numbers(first)[0])
         return self._observation[0].copy(), self._info()
 
-    def step(
-        self, action: Any, draws: np.ndarray
-    ) -> tuple[Any, float, bool, bool, dict]:
-        """Return observation, reward, terminated, truncated and info."""
+    def step(self, action, draws):
         if type(action) not in INTEGER_TYPES or not 0 <= action < len(rules.ACTIONS):
             action = self._parse(action, 1)[0]
         self._action[0] = action
@@ -464,8 +454,7 @@ class SinglePhone:
         info["action_mask"] = self._mask[0].copy()
         return info
 
-    def snapshot(self) -> tuple[dict | None, dict | None]:
-        """Return state and last outcome, as the batch methods do; both are None before the first reset."""
+    def snapshot(self):
         if self.state is None:
             return None, None
         state = {key: values.copy() for key, values in self.state.items()}
