@@ -79,10 +79,10 @@ class UserWorld(World):
         if requested is None:
             return None
         names = [user.name for user in self.users]
-        indices = []
-        for name in broadcast_option("user", requested, n):
-            one_of("the option user", name, names)
-            indices.append(names.index(name))
+        indices = [
+            names.index(one_of("the option user", name, names))
+            for name in broadcast_option("user", requested, n)
+        ]
         return np.array(indices, np.int64)
 
 

@@ -181,12 +181,13 @@ class Room(World):
             (f"answer {agent}".rstrip(), list(self.locations)) for agent in agents
         ]
         sizes = [len(self.people), len(self.objects)]
+        n_locations = len(self.locations)
         clock = self.max_step + 1
         if self.encoding == "index":
-            self.action_space = Discrete(len(self.locations))
+            self.action_space = Discrete(n_locations)
             if self.n_agents > 1:
-                self.action_space = MultiDiscrete([len(self.locations)] * self.n_agents)
-            placement = [*sizes, len(self.locations), clock]
+                self.action_space = MultiDiscrete([n_locations] * self.n_agents)
+            placement = [*sizes, n_locations, clock]
             self.observation_space = MultiDiscrete([*placement * self.n_agents, *sizes])
             names = []
             for agent in agents:
@@ -520,7 +521,15 @@ def write_observation(people, objects, locations, question, routes, time, observ
 
 @compiled
 def begin_rooms(
-    people, objects, locations, question, routes, key, time, observation, parameters
+    people,
+    objects,
+    locations,
+    question,
+    routes,
+    key,
+    time,
+    observation,
+    parameters,
 ):
     """Start an episode in every copy: fill all arrays but people, key and time."""
     for i in range(len(key)):

@@ -63,11 +63,10 @@ def validate_options(world: World, options: Mapping[str, Any] | None) -> dict:
     )
     options = dict(options or {})
     for name in options:
-        if name not in world.options:
-            raise ValueError(
-                f"{world.name} has no reset option {in_short(name)}; "
-                f"its options: {', '.join(world.options) or 'none'}"
-            )
+        demand(
+            name in world.options,
+            f"{world.name} has no reset option {in_short(name)}; its options: {', '.join(world.options) or 'none'}",
+        )
     return options
 
 
@@ -168,9 +167,8 @@ def _as_array(world, action, n, kinds, content):
             hint = "; convert it with action.astype(int) or int(action)"
         elif isinstance(action, dict) and hasattr(world, "schema"):
             hint = "; convert it with schema.notification.encode_one(action)"
-        kind = "a dict, " if isinstance(action, dict) else ""
         raise ValueError(
-            f"an action consists of {content}; got {kind}{in_short(action)}{hint}"
+            f"an action consists of {content}; got {in_short(action)}{hint}"
         )
     shape = world.action_space.shape
     if n == 1 and array.shape == shape:

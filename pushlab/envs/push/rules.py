@@ -193,14 +193,11 @@ def settle_unseen(index, offset, phone, tables):
 
     The reward depends on the user's answer if it had been shown on arrival.
     """
-    at_arrival = tables.arrival_moments[phone.core[FIRST_ARRIVAL] + index]
-    if would_open(index, at_arrival, phone, tables):
-        phone.status[index] = MISSED + offset
-        phone.core[MISSED_TOTAL] += 1
-        return add_reward(P_MISSED, 1.0, phone, tables)
-    phone.status[index] = SPARED + offset
-    phone.core[SPARED_TOTAL] += 1
-    return add_reward(P_SPARED, 1.0, phone, tables)
+    arrived = tables.arrival_moments[phone.core[FIRST_ARRIVAL] + index]
+    opened = would_open(index, arrived, phone, tables)
+    phone.status[index] = offset + (MISSED if opened else SPARED)
+    phone.core[MISSED_TOTAL if opened else SPARED_TOTAL] += 1
+    return add_reward(P_MISSED if opened else P_SPARED, 1.0, phone, tables)
 
 
 @inner_in_place
@@ -224,20 +221,19 @@ def settle_due(now, phone, tables):
             core[EXPIRED_TOTAL] += 1
             core[N_WAITING] -= 1
             reward += settle_unseen(index, EXPIRED_OFFSET, phone, tables)
-        elif status[index] == SHOWN:
-            shown = phone.since[index]
-            opened = would_open(index, shown, phone, tables)
-            if has_answered(index, opened, shown, now, phone, tables):
-                status[index] = OPENED if opened else REFUSED
-                core[OPENS_TOTAL if opened else REFUSALS_TOTAL] += 1
+        elif status[index] == SHOWN or status[index] == UNSEEN:
+            is_shown = status[index] == SHOWN
+            moment = phone.since[index] if is_shown else arrived
+            opened = would_open(index, moment, phone, tables)
+            if has_answered(index, opened, moment, now, phone, tables):
                 core[N_PENDING] -= 1
-                part = P_OPENED if opened else P_DISMISSED
-                reward += add_reward(part, 1.0, phone, tables)
-        elif status[index] == UNSEEN:
-            opened = would_open(index, arrived, phone, tables)
-            if has_answered(index, opened, arrived, now, phone, tables):
-                core[N_PENDING] -= 1
-                reward += settle_unseen(index, 0, phone, tables)
+                if is_shown:
+                    status[index] = OPENED if opened else REFUSED
+                    core[OPENS_TOTAL if opened else REFUSALS_TOTAL] += 1
+                    part = P_OPENED if opened else P_DISMISSED
+                    reward += add_reward(part, 1.0, phone, tables)
+                else:
+                    reward += settle_unseen(index, 0, phone, tables)
     while (
         core[FIRST_UNSETTLED] < core[N_ARRIVED]
         and status[core[FIRST_UNSETTLED]] > UNSEEN

@@ -161,14 +161,13 @@ def events_table(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
     date = np.datetime64(world.dates[core[rules.FIRST_DAY]], "us")
     arrived = (times["arrived"].to_numpy() * 60e6).astype("timedelta64[us]")
     status = state["status"][at, : len(events)]
-    reward = np.where(status > rules.UNSEEN, world.worths[status], np.nan)
     table = times.assign(
         posted=date + arrived,
         delay=times["shown"] - times["arrived"],
         deferrals=events["deferrals"],
         outcome=events["outcome"],
     )
-    table["worth"] = reward
+    table["worth"] = np.where(status > rules.UNSEEN, world.worths[status], np.nan)
     contexts = world.schema.context.decode(
         tables.contexts[tables.arrival_moments[rows]]
     )
@@ -181,7 +180,9 @@ def events_table(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
 
 
 def visited_places(
-    world: Any, moment: int, begin: float
+    world: Any,
+    moment: int,
+    begin: float,
 ) -> list[tuple[float, float, str]]:
     """Return the user's places on the day up to a moment: [(start, stop, words), ...] in minutes from `begin`.
 

@@ -374,7 +374,12 @@ class Push(UserWorld):
         )
 
     def make_info(
-        self, core: Any, sums: Any, status: np.ndarray, time: Any, day: Any
+        self,
+        core: Any,
+        sums: Any,
+        status: np.ndarray,
+        time: Any,
+        day: Any,
     ) -> dict:
         """Return infos from the columns of core and sums, each a number or an array (n,)."""
         shown = core[rules.SHOWN_TOTAL]
@@ -424,8 +429,14 @@ class SinglePhone(SingleCopy):
         *phone, self._observation, self._mask = self.state.values()
         self._core, self._sums, self._status = phone[:3]
         # Arguments of step_phones. Batches of one, not views of their rows: pickle would separate views.
-        outputs = self._reward, self._observation, self._mask
-        self._arguments = (self._action, *outputs, *phone, *world.tables)
+        self._arguments = (
+            self._action,
+            self._reward,
+            self._observation,
+            self._mask,
+            *phone,
+            *world.tables,
+        )
         first = self.state["core"][:, rules.FIRST_DAY]
         self._times = world.tables.times
         self._begin = float(self._times[world.first[first[0]]])
@@ -464,7 +475,11 @@ class SinglePhone(SingleCopy):
 
 
 def build_tables(
-    users: Sequence[User], judges: Sequence, source: str, opening: str, max_age: float
+    users: Sequence[User],
+    judges: Sequence,
+    source: str,
+    opening: str,
+    max_age: float,
 ) -> dict[str, np.ndarray]:
     """Return the tables of the days of all users, concatenated.
 
