@@ -1,4 +1,4 @@
-"""What holds for every environment: checks, seeded rollouts, batches, pickles, pictures."""
+"""Every environment: API checks, seeded rollouts, batches, pickles and pictures."""
 
 import functools
 import itertools
@@ -33,10 +33,10 @@ PEOPLE = {"people": make_borrowers(3, 40, 48)}
 UNPENALISED = {**PEOPLE, **WHYNOT}
 WIDE = {"land_yield_factor": (0.5, 2.0), "service_capital_output_ratio": (0.5, 2.0)}
 
-# Of each environment, with arguments: the return of 400 seeded random steps, and sums
-# over the observations, infos and frames (see `checksum`). The other tests compare with
-# independent computations; these numbers only show that nothing has changed, in every
-# part of every world. If a change is meant, take the numbers that the test prints.
+# Environment, arguments, and the expected results of 400 seeded random steps: return,
+# and checksums of observations, infos and frames. The other tests compare with
+# independent computations. These numbers only detect changes, in every part of every
+# world. After an intended change, copy the numbers that the test prints.
 GOLDEN = [
     ("evalumap1-v0", {}, (178, 8035.38482033, 616.856913174, 114.516422237)),
     (
@@ -196,20 +196,20 @@ every_case = pytest.mark.parametrize(
 every_id = pytest.mark.parametrize("name", IDS)
 
 
-def numbers_in(value):
-    """Flatten nested observations, infos and frames; words do not count."""
+def flat_numbers(value):
+    """Return the numbers in nested observations, infos or frames, as a list."""
     if isinstance(value, dict):
         value = [value[key] for key in sorted(value)]
     if isinstance(value, (tuple, list)):
-        return list(itertools.chain.from_iterable(map(numbers_in, value)))
+        return list(itertools.chain.from_iterable(map(flat_numbers, value)))
     if value is None or isinstance(value, str):
         return []
     return np.nan_to_num(np.ravel(value).astype(float)).tolist()
 
 
 def checksum(values):
-    """Weighted sum of all numbers; arcsinh brings billions and fractions to one scale."""
-    numbers = np.arcsinh(numbers_in(values))
+    """Return a weighted sum of all numbers; arcsinh brings billions and fractions to one scale."""
+    numbers = np.arcsinh(flat_numbers(values))
     return numbers @ np.linspace(1, 2, len(numbers))
 
 
@@ -247,18 +247,18 @@ def golden_rollout(name, kwargs):
 
 
 @pytest.mark.parametrize("name, kwargs, golden", GOLDEN, ids=CASES)
-def test_seeded_rollout_gives_the_same_numbers_as_ever(name, kwargs, golden):
-    *found, frames = golden_rollout(f"pushlab/{name}", kwargs)
+def test_seeded_rollout_reproduces_recorded_numbers(name, kwargs, golden):
+    *actual, frames = golden_rollout(f"pushlab/{name}", kwargs)
     *expected, expected_frames = golden
-    assert found == pytest.approx(expected, rel=1e-8)
-    # Frames of credit show weights that are fitted to the people. Without a penalty the loss of 40 people is all but
-    # flat in one direction (condition number 4e11). The weights then depend on the order in which BLAS adds, which
-    # differs between processors: from 1e-7 (sum over the frames) to 1e-6 (a weight), relatively.
+    assert actual == pytest.approx(expected, rel=1e-8)
+    # Frames of credit have weights fitted to the people. Without a penalty, the loss of 40 people is almost flat in one
+    # direction (condition number 4e11). Then the weights depend on the order in which BLAS adds, which differs between
+    # processors. Relative differences are 1e-7 (sum over the frames) to 1e-6 (a weight).
     rel = 1e-6 if kwargs is UNPENALISED else 1e-8
     assert frames == pytest.approx(expected_frames, rel=rel)
 
 
-# ------------------------------------------------------------ Gymnasium's rules
+# ------------------------------------------------------------ Gymnasium's API
 
 
 @every_case
@@ -280,7 +280,7 @@ def test_seed_repeats_an_episode_and_a_running_environment_can_be_pickled(name, 
 
 
 @every_id
-def test_render_gives_a_picture_that_follows_the_state(name):
+def test_picture_changes_with_the_state(name):
     env = gym.make(name, render_mode="rgb_array")
     env.reset(seed=3)
     first = env.render()
@@ -292,13 +292,13 @@ def test_render_gives_a_picture_that_follows_the_state(name):
     assert (first != later).any()
 
 
-def test_batches_give_a_picture_of_each_environment():
+def test_batches_render_each_copy():
     envs = gym.make_vec("pushlab/RECEnv-v0", num_envs=2, render_mode="rgb_array")
     envs.reset(seed=3)
     envs.step([0, 1])
-    one, other = envs.render()
-    assert one.shape == other.shape
-    assert (one != other).any()
+    first, second = envs.render()
+    assert first.shape == second.shape
+    assert (first != second).any()
 
 
 def test_long_episodes_keep_the_first_and_the_latest_frames():
@@ -310,58 +310,59 @@ def test_long_episodes_keep_the_first_and_the_latest_frames():
 # ------------------------------------------------------------ batches
 
 
-def same(ours, theirs):
-    """Whether values are equal, whatever container a batch has them in."""
-    if isinstance(ours, dict):
-        return ours.keys() == theirs.keys() and all(
-            same(ours[key], theirs[key]) for key in ours
+def is_equal(actual, expected):
+    """Return whether nested values are equal; lists, tuples and arrays count as the same."""
+    if isinstance(actual, dict):
+        return actual.keys() == expected.keys() and all(
+            is_equal(actual[key], expected[key]) for key in actual
         )
-    if isinstance(ours, (tuple, list)) or np.asarray(ours).dtype.kind == "O":
-        return len(ours) == len(theirs) and all(map(same, ours, theirs))
-    return np.array_equal(ours, theirs)
+    if isinstance(actual, (tuple, list)) or np.asarray(actual).dtype.kind == "O":
+        return len(actual) == len(expected) and all(map(is_equal, actual, expected))
+    return np.array_equal(actual, expected)
 
 
-def same_info(ours, theirs):
-    """Whether infos of batches agree wherever their masks say that there is a value."""
-    names = {name for name in theirs if not name.startswith("_")}
-    if names != {name for name in ours if not name.startswith("_")}:
+def is_equal_info(actual, expected):
+    """Return whether vector infos have the same masks, and the same values where the masks are True."""
+    names = {name for name in expected if not name.startswith("_")}
+    if names != {name for name in actual if not name.startswith("_")}:
         return False
     for name in names:
-        mask = theirs[f"_{name}"]
-        if not np.array_equal(ours[f"_{name}"], mask):
+        mask = expected[f"_{name}"]
+        if not np.array_equal(actual[f"_{name}"], mask):
             return False
-        if isinstance(theirs[name], dict):
-            if not same_info(ours[name], theirs[name]):
+        if isinstance(expected[name], dict):
+            if not is_equal_info(actual[name], expected[name]):
                 return False
-        elif not same(list(ours[name][mask]), list(theirs[name][mask])):
+        elif not is_equal(list(actual[name][mask]), list(expected[name][mask])):
             return False
     return True
 
 
 @every_case
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
-def test_environment_i_of_a_batch_is_the_env_with_seed_plus_i(name, kwargs, mode):
-    """Against Gymnasium's own loop over single environments, through many episodes."""
+def test_copy_i_of_a_batch_equals_the_env_with_seed_plus_i(name, kwargs, mode):
+    """Compare with Gymnasium's SyncVectorEnv over many episodes."""
     world = gym.make(name, **kwargs).unwrapped.world
     batch = VectorEnv(world, 3, 9, mode)
     single = functools.partial(gym.make, name, world=world, max_episode_steps=9)
-    alone = SyncVectorEnv([single] * 3, autoreset_mode=mode)
-    assert batch.observation_space == alone.observation_space
-    assert same(batch.reset(seed=21), alone.reset(seed=21))
+    reference = SyncVectorEnv([single] * 3, autoreset_mode=mode)
+    assert batch.observation_space == reference.observation_space
+    assert is_equal(batch.reset(seed=21), reference.reset(seed=21))
     batch.action_space.seed(4)
     for step in range(40):
         if step == 4:  # from here on episodes end at different times
-            for each in (batch, alone):
-                each.reset(options={"reset_mask": np.array([False, True, False])})
+            for envs in (batch, reference):
+                envs.reset(options={"reset_mask": np.array([False, True, False])})
         actions = batch.action_space.sample()
-        ours = batch.step(actions)
-        theirs = alone.step(actions)
-        assert same(ours[:4], theirs[:4])
-        assert same_info(ours[4], theirs[4])
-        assert ours[0] in batch.observation_space
+        actual = batch.step(actions)
+        expected = reference.step(actions)
+        assert is_equal(actual[:4], expected[:4])
+        assert is_equal_info(actual[4], expected[4])
+        assert actual[0] in batch.observation_space
 
 
-DRAWING = [  # environments that draw random numbers in steps, and end at different times
+# Environments with random steps, whose episodes end at different times.
+STOCHASTIC = [
     ("RECEnv-v0", {"obs_std": 0.1, "reward_std": 0.5}),
     ("evalumap2-v0", {"user": ["mira", "omar"]}),
     ("push-v0", {}),
@@ -369,34 +370,35 @@ DRAWING = [  # environments that draw random numbers in steps, and end at differ
 ]
 
 
-@pytest.mark.parametrize("name, kwargs", DRAWING)
-def test_resetting_some_environments_leaves_the_others_alone(name, kwargs):
-    """Over more steps than random numbers are drawn at once."""
+@pytest.mark.parametrize("name, kwargs", STOCHASTIC)
+def test_resetting_some_copies_does_not_change_the_others(name, kwargs):
+    """Take more steps than a block of random numbers has rows."""
     world = gym.make(f"pushlab/{name}", **kwargs).unwrapped.world
     batch = VectorEnv(world, 3, autoreset_mode="Disabled")
-    alone = [Env(world) for _ in range(3)]
+    singles = [Env(world) for _ in range(3)]
     rng = np.random.default_rng(1)
     batch.reset(seed=5)
-    for at, env in enumerate(alone):
-        env.reset(seed=5 + at)
+    for row, env in enumerate(singles):
+        env.reset(seed=5 + row)
     for step in range(300):
-        actions = [random_action(world, rng) for _ in alone]
+        actions = [random_action(world, rng) for _ in singles]
         observation, reward, terminated, truncated, _ = batch.step(np.array(actions))
-        seen = list(iterate(batch.observation_space, observation))
-        for at, env in enumerate(alone):
-            theirs = env.step(actions[at])
-            assert same((seen[at], reward[at], terminated[at]), theirs[:3])
+        rows = list(iterate(batch.observation_space, observation))
+        for row, env in enumerate(singles):
+            expected = env.step(actions[row])
+            actual = (rows[row], reward[row], terminated[row])
+            assert is_equal(actual, expected[:3])
         mask = terminated | truncated | (step in (40, 90) and [True, False, True])
         seed = 70 if step == 40 else None
         if mask.any():
             observation, _ = batch.reset(seed=seed, options={"reset_mask": mask})
-            seen = list(iterate(batch.observation_space, observation))
-            for at in np.flatnonzero(mask).tolist():
-                begun, _ = alone[at].reset(seed=seed and seed + at)
-                assert same(seen[at], begun)
+            rows = list(iterate(batch.observation_space, observation))
+            for row in np.flatnonzero(mask).tolist():
+                expected, _ = singles[row].reset(seed=seed and seed + row)
+                assert is_equal(rows[row], expected)
 
 
-def test_ended_environments_are_named_when_autoreset_is_off():
+def test_error_names_ended_copies_when_autoreset_is_off():
     envs = VectorEnv(Room(encoding="index"), 3, 1, "Disabled")
     with pytest.raises(gym.error.ResetNeeded, match="first reset must be of all"):
         envs.reset(options={"reset_mask": np.array([True, False, False])})
@@ -407,7 +409,7 @@ def test_ended_environments_are_named_when_autoreset_is_off():
         envs.step([0, 0, 0])
 
 
-def test_seeds_of_a_batch_stay_until_new_ones_come():
+def test_batch_keeps_its_seeds_until_new_ones_are_set():
     envs = gym.make_vec("pushlab/RECEnv-v0", num_envs=3)
     envs.reset()
     assert len(set(envs.np_random_seed)) == 3
@@ -422,7 +424,7 @@ def test_seeds_of_a_batch_stay_until_new_ones_come():
 # ------------------------------------------------------------ actions
 
 
-WRONG_ACTIONS = [
+INVALID_ACTIONS = [
     (5, "action is 5; it must be from 0 to 4"),
     (-1, "action is -1; it must be from 0 to 4"),
     ([[1, 2]], r"shape \(\); got \(1, 2\)"),
@@ -431,23 +433,23 @@ WRONG_ACTIONS = [
 ]
 
 
-@pytest.mark.parametrize("action, message", WRONG_ACTIONS)
-def test_wrong_actions_are_refused_and_take_no_step(action, message):
+@pytest.mark.parametrize("action, message", INVALID_ACTIONS)
+def test_invalid_actions_raise_and_change_nothing(action, message):
     envs = gym.make_vec("pushlab/RECEnv-v0", num_envs=2)
     env = Env(envs.world)
-    for each in (env, envs):
-        each.reset(seed=0)
-    before = env.state
+    env.reset(seed=0)
+    envs.reset(seed=0)
+    state = env.state
     with pytest.raises(ValueError, match=message):
         env.step(action)
-    assert env.state is before
+    assert env.state is state
     with pytest.raises(ValueError):
         envs.step([action, action])
 
 
 # ------------------------------------------------------------ arguments
 
-WRONG = [
+INVALID_ARGUMENTS = [
     ("evalumap1-v0", {"user": 3}, "a shipped name, a folder or a User; got 3"),
     ("evalumap1-v0", {"candidates": [[0, 99]]}, "candidates are whole numbers of"),
     ("RoomEnv-v0", {"n_people": 11}, "n_objects is a whole number of .* from 11"),
@@ -472,13 +474,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("name, kwargs, message", WRONG)
-def test_wrong_arguments_are_named(name, kwargs, message):
+@pytest.mark.parametrize("name, kwargs, message", INVALID_ARGUMENTS)
+def test_error_names_invalid_arguments(name, kwargs, message):
     with pytest.raises(ValueError, match=message):
         gym.make(f"pushlab/{name}", **kwargs)
 
 
-WRONG_OPTIONS = [
+INVALID_OPTIONS = [
     ("RECEnv-v0", {"colour": "red"}, "'colour'; its options: user_id"),
     ("RECEnv-v0", {"user_id": 100}, "user_id is from 0 to 99; got 100"),
     ("ODE-HIV-v0", {"initial_state": [1e9] * 6}, "give that as the argument"),
@@ -488,8 +490,8 @@ WRONG_OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("name, options, message", WRONG_OPTIONS)
-def test_wrong_options_of_reset_are_named(name, options, message):
+@pytest.mark.parametrize("name, options, message", INVALID_OPTIONS)
+def test_error_names_invalid_reset_options(name, options, message):
     with pytest.raises(ValueError, match=message):
         gym.make(f"pushlab/{name}").reset(options=options)
 
@@ -497,7 +499,7 @@ def test_wrong_options_of_reset_are_named(name, options, message):
 # ------------------------------------------------------------ the shell
 
 
-def test_steps_and_pictures_need_a_reset():
+def test_steps_and_pictures_require_a_reset():
     env = gym.make("pushlab/RECEnv-v0", render_mode="rgb_array").unwrapped
     envs = gym.make_vec("pushlab/RECEnv-v0", num_envs=2, render_mode="rgb_array")
     for call in (env.render, env.frame, envs.render, lambda: envs.step([0, 0])):
@@ -510,20 +512,22 @@ def test_steps_and_pictures_need_a_reset():
         env.step(0)
 
 
-def test_a_subclass_may_change_the_reward():
-    """Although the room has its own way to step a single environment."""
-    changed = type("Changed", (Room,), {"reward": lambda self, outcome: np.full(1, 7)})
-    for env, action in ((Env(changed), "desk"), (VectorEnv(changed), ["desk"])):
+def test_subclass_can_override_the_reward():
+    """The faster single copy of a parent class must not be used."""
+    subclass = type(
+        "Subclass", (Room,), {"reward": lambda self, outcome: np.full(1, 7)}
+    )
+    for env, action in ((Env(subclass), "desk"), (VectorEnv(subclass), ["desk"])):
         env.reset(seed=0)
         assert env.step(action)[1] == 7
 
 
-def test_importing_pushlab_is_light_and_registers_the_ids():
+def test_import_is_light_and_registers_the_ids():
     code = (
         "import sys, gymnasium; before = set(sys.modules); import pushlab\n"
         "print(sorted({name.split('.')[0] for name in set(sys.modules) - before}))\n"
         "print(gymnasium.make('pushlab/RECEnv-v0').reset(seed=7)[1]['user_id'])"
     )
     command = [sys.executable, "-c", code]
-    found = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert found.stdout.split("\n")[:2] == ["['lazy_loader', 'pushlab']", "62"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split("\n")[:2] == ["['lazy_loader', 'pushlab']", "62"]

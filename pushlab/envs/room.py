@@ -293,7 +293,7 @@ class Room(World):
             return {"rewards": np.zeros((len(state["time"]), self.n_agents))}
         return {"rewards": outcome["rewards"]}
 
-    def solo(self) -> SingleRoom:
+    def single_copy(self) -> SingleRoom:
         return SingleRoom(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:

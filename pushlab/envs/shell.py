@@ -191,7 +191,7 @@ def _component(world, row, column, n):
 
 
 class SingleCopy:
-    """One copy of a world, as a batch of one. `World.solo` can return a faster subclass."""
+    """One copy of a world, as a batch of one. `World.single_copy` can return a faster subclass."""
 
     def __init__(self, world: World):
         self.world = world
@@ -380,10 +380,10 @@ class Env(gym.Env):
 def make_single_copy(world: World) -> Any:
     """Return the object that runs one copy of a world.
 
-    `solo` of a parent class isn't used, because the subclass could have overridden any other method.
+    `single_copy` of a parent class isn't used, because the subclass could have overridden any other method.
     """
-    solo = vars(type(world)).get("solo", SingleCopy)
-    return solo(world)
+    single_copy = vars(type(world)).get("single_copy", SingleCopy)
+    return single_copy(world)
 
 
 def batch_masks(world: World, state: dict | None, n: int) -> np.ndarray:

@@ -402,7 +402,7 @@ class Push(UserWorld):
         is_over = core[:, rules.IS_OVER] == 1
         return np.where(is_over, self.horizon * float(DAY), now - begin)
 
-    def solo(self) -> SinglePhone:
+    def single_copy(self) -> SinglePhone:
         return SinglePhone(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
