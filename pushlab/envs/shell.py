@@ -148,7 +148,7 @@ def _parse_box(world, action, n):
         high = space.high[position[1:]].item()
         raise ValueError(
             f"{_component(world, *position, n)} is {array[position].item()!r}; "
-            f"it must be a number from {low!r} to {high!r} (off by {excess[position]:.3g})"
+            f"it must be a number from {low!r} to {high!r} ({excess[position]:.3g} beyond)"
         )
     return clipped
 
