@@ -130,8 +130,8 @@ class EvalUMAP1(UserWorld):
         "opened" and "actual", bool: whether the sent and the actual notification of the last step were opened; False
         after a reset. With several users "user", the index of the user in the list.
         With reveal=True also two entries that no phone could report: "probability" that the sent notification is
-        opened, and "best", the highest probability in the catalogue for that context (only if the true user answers
-        by chance). Combinations outside the catalogue can exceed "best".
+        opened, and "best", the highest probability in the catalogue for that context (only with the judge "truth" and
+        the opening "sampled"). Combinations outside the catalogue can exceed "best".
 
     Args:
         user: Name of a shipped user, a folder, a User, or a list of them.

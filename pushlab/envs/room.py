@@ -155,8 +155,8 @@ class Room(World):
         chances(probabilities)
         demand(
             reference is None or 0 < p_commonsense < 1,
-            "p_commonsense must be between 0 and 1, both excluded, for room-env-3, where every placement moves the "
-            f"object; got {in_short(p_commonsense)}",
+            "p_commonsense must be between 0 and 1, both excluded, for room-env-3, where placing an object again "
+            f"always moves it; got {in_short(p_commonsense)}",
         )
         self.location_code = {place: code for code, place in enumerate(self.locations)}
         usual_codes = [self.location_code[place] for place in self.usual.values()]
