@@ -1,4 +1,4 @@
-"""Wrong arguments and actions: the error names them and what would be right."""
+"""Errors for invalid arguments and actions name the argument and the valid values."""
 
 import inspect
 import math
@@ -27,33 +27,33 @@ CREDIT = "pushlab/Credit-v0"
 
 def arguments_of(function):
     kinds = inspect.Parameter
-    for one in inspect.signature(function).parameters.values():
-        if one.kind is kinds.POSITIONAL_OR_KEYWORD and one.name not in (
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is kinds.POSITIONAL_OR_KEYWORD and parameter.name not in (
             "self",
             "model",
         ):
-            yield one.name
+            yield parameter.name
 
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_argument_and_option_of_a_world_is_checked(world):
-    made = build_world(WORLDS[world], {})
+    instance = build_world(WORLDS[world], {})
     names = set()
-    for kind in type(made).__mro__[:-1]:
+    for kind in type(instance).__mro__[:-1]:
         names.update(arguments_of(kind.__init__))
     assert len(names) > 6
     for name in sorted(names):
         for value in (object(), math.nan):
             with pytest.raises(ValueError, match=rf"\b{name}\b"):
                 Env(WORLDS[world], **{name: value})
-    for name in made.options:
-        for env in (Env(made), VectorEnv(made, 2)):
+    for name in instance.options:
+        for env in (Env(instance), VectorEnv(instance, 2)):
             with pytest.raises(ValueError, match=rf"\b{name}\b"):
                 env.reset(options={name: object()})
 
 
 @pytest.mark.parametrize(
-    ("world", "arguments", "words"),
+    ("world", "arguments", "message"),
     [
         (
             PUSH,
@@ -94,8 +94,8 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
         ),
     ],
 )
-def test_message_says_what_would_be_right(world, arguments, words):
-    with pytest.raises(ValueError, match=words):
+def test_error_describes_the_valid_values(world, arguments, message):
+    with pytest.raises(ValueError, match=message):
         Env(WORLDS[world], **arguments)
 
 
@@ -114,7 +114,7 @@ def test_arguments_of_a_batch_are_checked(name, value):
 
 
 MEMORIES = ("BothAgent", "EpisodicAgent", "GivenAgent", "LearnedAgent", "SemanticAgent")
-NEEDED = {
+REQUIRED = {
     **dict.fromkeys(MEMORIES, {"capacity": 4}),
     **dict.fromkeys(("Recognising", "Restarting", "Told"), {"make": list}),
     "BangBang": {"component": 0, "above": 2.0, "below": 1.0, "on": 1},
@@ -144,15 +144,15 @@ def test_every_argument_of_an_agent_is_checked():
         if not isinstance(agent, type) or kind in ("Agent", "Transition"):
             continue
         for name in set(arguments_of(agent)) - UNCHECKED:
-            needed = NEEDED.get(kind, {})
+            required = REQUIRED.get(kind, {})
             with pytest.raises(ValueError, match=rf"\b{name}\b"):
-                agent(**needed | {name: object()})
+                agent(**required | {name: object()})
             checked += 1
     assert checked > 30
 
 
 @pytest.mark.parametrize(
-    ("check", "arguments", "others", "message"),
+    ("validate", "arguments", "options", "message"),
     [
         (whole, ("n", 0, 1), {}, "n must be a whole number, 1 or more; got 0"),
         (
@@ -189,12 +189,12 @@ def test_every_argument_of_an_agent_is_checked():
         ),
     ],
 )
-def test_checks_say_what_is_wrong(check, arguments, others, message):
+def test_validators_raise_for_invalid_values(validate, arguments, options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        check(*arguments, **others)
+        validate(*arguments, **options)
 
 
-def test_checks_return_what_is_right():
+def test_validators_return_valid_values():
     assert whole("n", np.int64(3), 3, 3) == 3
     assert number("x", 0.0, 0, below=1) == 0
     assert number("x", 5, above=0, most=5) == 5
@@ -216,12 +216,12 @@ CHAT = {
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (CHAT, r"got a dict.*schema\.notification\.encode_one"),
+        (CHAT, r"got {'.*schema\.notification\.encode_one"),
         (np.zeros(7), r"action\.astype\(int\)"),
         (None, "got None: does the policy return"),
     ],
 )
-def test_bad_actions_are_refused_with_advice(action, message):
+def test_errors_for_invalid_actions_give_advice(action, message):
     env = gym.make("pushlab/evalumap1-v0", user="mira")
     env.reset(seed=7)
     with pytest.raises(ValueError, match=message):
@@ -229,9 +229,9 @@ def test_bad_actions_are_refused_with_advice(action, message):
     env.step(env.unwrapped.world.schema.notification.encode_one(CHAT))
     items = gym.make(REC)
     items.reset(seed=0)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError) as error:
         items.step(action)
-    assert "schema" not in str(caught.value)
+    assert "schema" not in str(error.value)
 
 
 def forgetful(observation):
@@ -262,7 +262,7 @@ MIRA = load_user("mira")
         (lambda: Challenge.load("mira").evaluate([]), "a pandas DataFrame"),
     ],
 )
-def test_slips_are_explained(call, message):
+def test_common_mistakes_are_explained(call, message):
     errors = (ValueError, TypeError, FileNotFoundError, gym.error.UnregisteredEnv)
     with pytest.raises(errors, match=message):
         call()

@@ -1,4 +1,4 @@
-"""Bad files: the error names file, row, column and value, and what would be right."""
+"""Errors for invalid files name file, row, column and value, and describe the valid values."""
 
 import csv
 import io
@@ -19,20 +19,20 @@ R = "ann/train/context_on_removal.csv"
 
 
 def check_faults(expected, read, *arguments):
-    """Expect one fault for each (file, row, column, value, words of the message)."""
-    with pytest.raises(BadData) as caught:
+    """Check that reading raises these faults: (file, row, column, value, part of the message)."""
+    with pytest.raises(BadData) as error:
         read(*arguments)
-    found = caught.value.faults
-    assert [fault[:4] for fault in found] == [row[:4] for row in expected]
-    for fault, row in zip(found, expected):
+    actual = error.value.faults
+    assert [fault[:4] for fault in actual] == [row[:4] for row in expected]
+    for fault, row in zip(actual, expected):
         assert row[4] in fault.right
 
 
 # ------------------------------------------------------------------ users
 
 
-def cell(column, value):
-    """Change of one cell in line 6; lines count as an editor does, the header is line 1."""
+def replace_cell(column, value):
+    """Return a function that replaces one cell in line 6 of a CSV text, counted from 1 with the header."""
 
     def change(text):
         rows = list(csv.reader(io.StringIO(text)))
@@ -48,8 +48,12 @@ def cell(column, value):
     ("file", "change", "faults"),
     [
         (N, lambda text: "", [(None, None, None, "the file is empty")]),
-        (N, cell("subject", ""), [(6, "subject", "", "a word")]),
-        (R, cell("action", "maybe"), [(6, "action", "maybe", "one of True, true")]),
+        (N, replace_cell("subject", ""), [(6, "subject", "", "a word")]),
+        (
+            R,
+            replace_cell("action", "maybe"),
+            [(6, "action", "maybe", "one of True, true")],
+        ),
         (
             N,
             lambda text: text.replace("appPackage", "appPackge", 1),
@@ -61,7 +65,7 @@ def cell(column, value):
         (P, lambda text: text[:-25], [(31, None, None, "10 fields and the header")]),
     ],
 )
-def test_bad_tables_of_a_user(ann, file, change, faults):
+def test_invalid_tables_of_a_user(ann, file, change, faults):
     path = ann.parent / file
     path.write_text(change(path.read_text()))
     check_faults([(file, *fault) for fault in faults], load_user, ann)
@@ -70,7 +74,7 @@ def test_bad_tables_of_a_user(ann, file, change, faults):
 def test_unreadable_files_of_a_user(ann):
     (ann.parent / R).unlink()
     path = ann.parent / N
-    path.write_text(cell("subject", "schön")(path.read_text()), "latin-1")
+    path.write_text(replace_cell("subject", "schön")(path.read_text()), "latin-1")
     faults = [
         (N, 6, None, None, "not UTF-8 (byte 0xf6)"),
         (R, None, None, None, "the file is missing"),
@@ -92,7 +96,7 @@ TEA = """{
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "words"),
+    ("old", "new", "message"),
     [
         ('"name": "tea",', "", "'name' is missing"),
         ('"kind": "open"', '"kind": "odd"', "kind 'odd' is not one of closed, open"),
@@ -101,13 +105,13 @@ TEA = """{
         ('"Cup": "cup"', '"Cup": "cap"', "layout 1, history: 'cap' is no feature"),
     ],
 )
-def test_bad_schemas(tmp_path, old, new, words):
+def test_invalid_schemas(tmp_path, old, new, message):
     schema = Schema.from_dict(json.loads(TEA))
     assert schema.notification["cup"].values == ("small", "big")
     (tmp_path / "tea.json").write_text(TEA.replace(old, new, 1))
-    with pytest.raises(BadData, match="tea.json: not a schema file") as caught:
+    with pytest.raises(BadData, match="tea.json: not a schema file") as error:
         Schema.load(tmp_path / "tea.json")
-    assert words in str(caught.value)
+    assert message in str(error.value)
 
 
 # ------------------------------------------------------------------ facts
@@ -124,7 +128,7 @@ FACTS = "head,relation,tail,weight\n"
         ('{"cup": [1]}', (None, "cup", "[1]", "a list of edges with")),
     ],
 )
-def test_bad_facts(tmp_path, text, fault):
+def test_invalid_facts(tmp_path, text, fault):
     path = tmp_path / ("facts.json" if text.startswith("{") else "facts.csv")
     path.write_text(text)
     check_faults([(path.name, *fault)], read_facts, path)
@@ -144,7 +148,7 @@ PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
         (PERSON.replace("40", "old"), (2, "age", "old", "0 or more, or NA")),
     ],
 )
-def test_bad_borrowers(tmp_path, text, fault):
+def test_invalid_borrowers(tmp_path, text, fault):
     path = tmp_path / "people.csv"
     path.write_text(HEADER + text)
     check_faults([("people.csv", *fault)], read_borrowers, path)
@@ -153,10 +157,10 @@ def test_bad_borrowers(tmp_path, text, fault):
 # ------------------------------------------------------------------ the capstone's board
 
 
-def test_bad_rows_of_a_board(tmp_path):
+def test_invalid_rows_of_a_board(tmp_path):
     path = tmp_path / "board.csv"
-    row = " ,mine,users-xyz,7,much,4,6,1,0,3,"
-    path.write_text(",".join(COLUMNS) + f"\n{row}\n")
+    line = " ,mine,users-xyz,7,much,4,6,1,0,3,"
+    path.write_text(",".join(COLUMNS) + f"\n{line}\n")
     expected = [
         ("board.csv", 2, "name", " ", "a name"),
         ("board.csv", 2, "syllabus", "users-xyz", "one of "),
@@ -165,4 +169,4 @@ def test_bad_rows_of_a_board(tmp_path):
     ]
     check_faults(expected, read_board, path)
     check_faults(expected, add_to_board, path, dict.fromkeys(COLUMNS, "0"))
-    assert row in path.read_text()
+    assert line in path.read_text()

@@ -1,4 +1,4 @@
-"""Compiled loops and results on disk: made once, and again after an edit or damage."""
+"""Caches of compiled loops and results: computed once, and again after an edit or damage."""
 
 import json
 import linecache
@@ -16,7 +16,7 @@ from pushlab.ground.store import cached, fingerprint, no_cache
 # ---------------------------------------------------------------- fingerprints and results
 
 
-def test_code_of_a_notebook_counts_with_what_it_uses():
+def test_fingerprint_of_notebook_code_includes_its_dependencies():
     cells = [
         "RATE = 1\ndef grown(x): return x * RATE\nclass Mine:\n    def act(self): return grown(1)",
         "RATE = 2",
@@ -24,13 +24,13 @@ def test_code_of_a_notebook_counts_with_what_it_uses():
         "class Mine:\n    def act(self): return grown(2)",
     ]
     notebook = {"__name__": "__main__"}
-    found = []
-    for number, source in enumerate(cells):
-        file = f"<cell {number}>"
+    fingerprints = []
+    for index, source in enumerate(cells):
+        file = f"<cell {index}>"
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)
         exec(compile(source, file, "exec"), notebook)
-        found.append(fingerprint(notebook["Mine"]))
-    assert len(set(found)) == len(cells)
+        fingerprints.append(fingerprint(notebook["Mine"]))
+    assert len(set(fingerprints)) == len(cells)
 
 
 UNUSUAL = """
@@ -62,32 +62,33 @@ print(fingerprint(Mine(["open"], 0.5), slotted))
 """
 
 
-def test_fingerprints_are_the_same_in_every_process_and_see_every_edit(tmp_path):
+def test_fingerprints_are_equal_across_processes_and_change_with_edits(tmp_path):
     changes = [("", ""), ("* 2", "* 3"), ("return 1", "return 2"), ('"c"', '"d"')]
     sources = [UNUSUAL, *(UNUSUAL.replace(old, new) for old, new in changes)]
-    at_once = [start(tmp_path, source) for source in sources]
-    first, again, *edited = ["".join(output_of(one)) for one in at_once]
-    assert first == again and len({first, *edited}) == 4
+    processes = [start(tmp_path, source) for source in sources]
+    outputs = ["".join(output_of(process)) for process in processes]
+    original, repeated, *edited = outputs
+    assert original == repeated and len({original, *edited}) == 4
 
 
-def test_a_result_is_computed_once_and_again_if_its_file_is_damaged(
+def test_result_is_computed_once_and_again_if_its_file_is_damaged(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("PUSHLAB_CACHE", str(tmp_path))
-    computed = []
+    calls = []
 
     def compute():
-        computed.append(1)
+        calls.append(1)
         return {"sum": 0.1 + 0.2}
 
     for _ in range(2):
         assert cached("job", "1f", compute) == cached("job", "1f", compute)
         (file,) = tmp_path.rglob("job-1f.json")
         file.write_text(file.read_text()[:5])
-    assert len(computed) == 2
+    assert len(calls) == 2
     with no_cache():
         assert cached("job", "1f", compute) == {"sum": 0.1 + 0.2}
-    assert len(computed) == 3
+    assert len(calls) == 3
     if os.name == "posix":
         (tmp_path / "results").chmod(0o777)  # others could write there
         with pytest.warns(UserWarning, match="other users can access"):
@@ -146,9 +147,9 @@ from numba.core import event
 compiled = []
 
 class Listener(event.Listener):
-    def on_start(self, seen):
-        compiled.append(seen.data["dispatcher"].py_func.__qualname__)
-    def on_end(self, seen):
+    def on_start(self, started):
+        compiled.append(started.data["dispatcher"].py_func.__qualname__)
+    def on_end(self, ended):
         pass
 
 event.register("numba:compile", Listener())
@@ -163,7 +164,7 @@ print(*compiled)
 
 
 def start(folder, code, *words):
-    """Start a process that runs code and caches compiled loops in a folder."""
+    """Start a process that runs code, with caches in a folder."""
     root = Path(pushlab.__file__).parents[1]
     environment = {
         **os.environ,
@@ -196,7 +197,7 @@ def test_loops_are_compiled_once_and_again_after_an_edit_or_damage(tmp_path):
     cache = tmp_path / "cache" / "compiled"
 
     def first_steps():
-        """Cache hits and misses of a loop in a new process."""
+        """Return cache hits and misses of a loop in a new process."""
         return output_of(start(tmp_path, FIRST_STEPS))
 
     assert first_steps() == ["0", "1"]
@@ -206,9 +207,9 @@ def test_loops_are_compiled_once_and_again_after_an_edit_or_damage(tmp_path):
             file.write_bytes(file.read_bytes()[:100])
         assert first_steps() == ["0", "1"]
         assert first_steps() == ["1", "0"]
-    for number in range(4):
+    for index in range(4):
         with open(tmp_path / "pushlab" / "metrics" / "push.py", "a") as module:
-            module.write(f"# {number}\n")
+            module.write(f"# {index}\n")
         assert first_steps() == ["0", "1"]
     assert len(list(cache.iterdir())) == 4
     if os.name == "posix":
@@ -217,12 +218,12 @@ def test_loops_are_compiled_once_and_again_after_an_edit_or_damage(tmp_path):
 
 
 @pytest.mark.slow
-def test_loops_that_two_processes_compiled_are_right_together(tmp_path):
-    """Code of two processes must not have one name: numba numbers functions and record types from 1."""
+def test_loops_compiled_by_two_processes_do_not_conflict(tmp_path):
+    """Names of compiled code must differ between processes; numba numbers functions and record types from 1."""
     (tmp_path / "records.py").write_text(RECORDS)
     code = "import records"
-    at_once = [start(tmp_path, code, columns) for columns in ("ab", "bca", "ab")]
-    for process in at_once:
+    processes = [start(tmp_path, code, columns) for columns in ("ab", "bca", "ab")]
+    for process in processes:
         ((value, expected, _),) = json.loads("".join(output_of(process)))
         assert value == expected
     both = json.loads("".join(output_of(start(tmp_path, code, "ab", "bca"))))
@@ -231,7 +232,7 @@ def test_loops_that_two_processes_compiled_are_right_together(tmp_path):
 
 
 @pytest.mark.slow
-def test_after_warm_no_environment_compiles_anything(tmp_path):
+def test_no_environment_compiles_after_warm(tmp_path):
     command = "import pushlab.__main__ as command; command.main()"
     output_of(start(tmp_path, command, "warm"))
     assert output_of(start(tmp_path, EVERY_ENVIRONMENT)) == []

@@ -1,4 +1,4 @@
-"""evalumap1-v0 and evalumap2-v0: the challenge's rules, judges, users, the cold start."""
+"""evalumap1-v0 and evalumap2-v0: rewards, judges, users and the cold start."""
 
 from dataclasses import replace
 
@@ -16,14 +16,14 @@ MIRA = load_user("mira")
 
 
 def short_user(rows=7, name="mira"):
-    """A shipped user whose test period is cut short."""
+    """Return a shipped user with a shorter test period."""
     user = load_user(name)
     test = Period(user.schema, user.test.table.head(rows))
     return replace(user, periods={**user.periods, "test": test})
 
 
 def run(env, seed=3):
-    """Observations, actions, rewards and infos of an episode of random actions."""
+    """Return observations, actions, rewards and infos of an episode of random actions."""
     observations = [env.reset(seed=seed)[0]]
     env.action_space.seed(5)
     actions = []
@@ -40,12 +40,12 @@ def run(env, seed=3):
     return observations, np.array(actions), rewards, infos
 
 
-def test_contexts_come_in_order_and_points_are_the_challenges():
+def test_contexts_come_in_order_and_rewards_are_the_points():
     user = short_user(200)
     observations, _, rewards, infos = run(gym.make(ID, user=user))
     contexts = user.test.context_codes
     assert np.array_equal(observations, np.vstack([contexts, contexts[-1:]]))
-    table = {(1, 1): 1, (0, 0): 0, (0, 1): 2, (1, 0): -1}  # (actual, now opened)
+    table = {(1, 1): 1, (0, 0): 0, (0, 1): 2, (1, 0): -1}  # {(actual, opened): points}
     answers = [(info["actual"], info["opened"]) for info in infos]
     assert set(answers) == set(table)
     assert rewards == [table[answer] for answer in answers]
@@ -68,20 +68,19 @@ def test_judges_open_with_their_probability(judge):
     assert ("best" in infos[0]) == (judge.name == "truth")
     if judge.name == "truth":
         history = MIRA.history.notification_codes
-        every = judge.probability(
-            np.repeat(contexts[:1], len(history), axis=0), history
-        )
-        assert infos[0]["best"] >= every.max()
+        first_context = np.repeat(contexts[:1], len(history), axis=0)
+        probabilities = judge.probability(first_context, history)
+        assert infos[0]["best"] >= probabilities.max()
 
 
 @pytest.mark.parametrize("opening", ["threshold", "matched"])
-def test_above_a_threshold_the_answer_is_certain(opening):
+def test_thresholds_make_answers_certain(opening):
     user = short_user(300)
     env = gym.make(ID, user=user, opening=opening, actual="judge", reveal=True)
     _, actions, _, infos = run(env)
     judge = judge_for(user)
     threshold = 0.5
-    if opening == "matched":  # at which it opens as much of the history as the user
+    if opening == "matched":  # the judge opens as much of the history as the user
         history = MIRA.history
         p = judge.probability(history.context_codes, history.notification_codes)
         levels = np.unique(p)
@@ -94,23 +93,24 @@ def test_above_a_threshold_the_answer_is_certain(opening):
 
 
 @pytest.mark.parametrize("name", [ID, COLD])
-def test_infos_hold_what_a_phone_knows_unless_more_is_revealed(name):
-    """An agent that reads a probability by mistake gets a KeyError."""
+def test_infos_have_probabilities_only_with_reveal(name):
+    """Without it, an agent that reads a probability gets a KeyError."""
     env = gym.make(name, user=short_user(60))
     assert env.reset(seed=1)[1] == {"opened": False, "actual": False}
     _, _, rewards, infos = run(env, seed=8)
-    revealed = run(gym.make(name, user=short_user(60), reveal=True), seed=8)
-    assert rewards == revealed[2]
-    for info, more in zip(infos, revealed[3]):
+    revealing_env = gym.make(name, user=short_user(60), reveal=True)
+    _, _, same_rewards, revealed_infos = run(revealing_env, seed=8)
+    assert rewards == same_rewards
+    for info, revealed in zip(infos, revealed_infos):
         assert set(info) == {"opened", "actual"}
-        assert info.items() <= more.items()
+        assert info.items() <= revealed.items()
     frame = env.unwrapped.frame()
-    assert frame["push"]["best"] == more["best"] > 0
+    assert frame["push"]["best"] == revealed["best"] > 0
     assert (frame["step"], frame["of"]) == (60, 60)
 
 
-def test_what_is_sent_does_not_change_the_actual_answers():
-    """So that two policies can be compared on the same episode."""
+def test_actions_do_not_change_the_actual_answers():
+    """Two policies can be compared on the same episode."""
     env = gym.make(ID, user=short_user(100), actual="judge")
     answers = []
     for code in (0, 1):
@@ -123,23 +123,26 @@ def test_cold_start_observes_the_last_engagement():
     user = short_user()
     env = gym.make(COLD, user=user)
     observations, actions, rewards, infos = run(env)
-    half = user.schema.context, user.schema.notification
-    none = [*half[0].sizes, *half[1].sizes, 2]
+    context_schema = user.schema.context
+    notification_schema = user.schema.notification
+    none = [*context_schema.sizes, *notification_schema.sizes, 2]
     assert observations[0]["last"].tolist() == none
-    for at, observation in enumerate(observations[1:]):
-        context = user.test.context_codes[at]
-        opened = infos[at]["opened"]
-        assert observation["last"].tolist() == [*context, *actions[at], opened]
+    for step, observation in enumerate(observations[1:]):
+        context = user.test.context_codes[step]
+        opened = infos[step]["opened"]
+        assert observation["last"].tolist() == [*context, *actions[step], opened]
     table = env.unwrapped.engagements()
     assert (table["action"] == "opened").tolist() == [info["opened"] for info in infos]
-    assert np.array_equal(half[1].encode(table), actions)
-    assert np.array_equal(half[0].encode(table), user.test.context_codes)
-    assert rewards == run(gym.make(ID, user=user))[2]  # both challenges answer alike
+    assert np.array_equal(notification_schema.encode(table), actions)
+    assert np.array_equal(context_schema.encode(table), user.test.context_codes)
+    assert (
+        rewards == run(gym.make(ID, user=user))[2]
+    )  # the same answers in both challenges
     env.reset()
     assert len(env.unwrapped.engagements()) == 0
 
 
-def test_a_batch_may_hold_several_users():
+def test_batch_can_have_several_users():
     users = [short_user(3, "mira"), short_user(5, "theo"), short_user(8, "omar")]
     envs = gym.make_vec(COLD, num_envs=3, user=users)
     info = envs.reset(seed=4, options={"user": ["omar", "mira", "theo"]})[1]
@@ -149,9 +152,9 @@ def test_a_batch_may_hold_several_users():
     action = theo.action_space.sample()
     for _ in range(3):
         observation, reward, terminated, *_ = envs.step([action] * 3)
-        seen, points, *_ = theo.step(action)
-        assert np.array_equal(seen["last"], observation["last"][2])
-        assert points == reward[2]
+        expected, expected_reward, *_ = theo.step(action)
+        assert np.array_equal(expected["last"], observation["last"][2])
+        assert expected_reward == reward[2]
     assert terminated.tolist() == [False, True, False]
 
 

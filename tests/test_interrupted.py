@@ -1,4 +1,4 @@
-"""An interrupted rollout or lifetime leaves its log at the error."""
+"""An interrupted rollout or lifetime attaches its log to the error."""
 
 import pandas as pd
 import pytest
@@ -10,43 +10,45 @@ from pushlab.lifetimes.syllabi import ant_a
 REC = "pushlab/RECEnv-v0"
 
 
-class Stopping(RandomAgent):
-    """Is interrupted at a step."""
+class InterruptedAgent(RandomAgent):
+    """Raise KeyboardInterrupt after some steps."""
 
-    def __init__(self, after):
+    def __init__(self, steps):
         super().__init__()
-        self.left = after
+        self.remaining = steps
 
     def act(self, observation, info, explore=True):
-        self.left -= 1
-        if self.left < 0:
+        self.remaining -= 1
+        if self.remaining < 0:
             raise KeyboardInterrupt
         return super().act(observation, info, explore)
 
 
-def interrupted(run, after, first, *others, **settings):
-    with pytest.raises(KeyboardInterrupt) as caught:
-        run(first, Stopping(after), *others, progress=False, **settings)
-    return caught.value.log
+def interrupted_log(run, steps, task, *args, **kwargs):
+    """Return the log of a run that is interrupted after some steps."""
+    with pytest.raises(KeyboardInterrupt) as error:
+        run(task, InterruptedAgent(steps), *args, progress=False, **kwargs)
+    return error.value.log
 
 
 def test_interrupted_rollout_keeps_its_log():
-    whole = rollout(REC, RandomAgent(), 9, seed=3, progress=False)
-    log = interrupted(rollout, 27, REC, 9, seed=3)
-    assert log["reward"].tolist() == whole["reward"][:27].tolist()
-    log = interrupted(rollout, 27, REC, 9, seed=3, record="episodes")
-    assert log["length"].tolist() == [10, 10]  # the third has no return yet
-    log, films = interrupted(rollout, 27, REC, 9, seed=3, record="frames")
+    complete = rollout(REC, RandomAgent(), 9, seed=3, progress=False)
+    log = interrupted_log(rollout, 27, REC, 9, seed=3)
+    assert log["reward"].tolist() == complete["reward"][:27].tolist()
+    log = interrupted_log(rollout, 27, REC, 9, seed=3, record="episodes")
+    assert log["length"].tolist() == [10, 10]  # the third isn't complete
+    log, films = interrupted_log(rollout, 27, REC, 9, seed=3, record="frames")
     assert [len(film) for film in films] == [11, 11, 8]
 
 
 def test_interrupted_lifetime_keeps_its_log():
     tasks = {
-        name: {"$episode": REC, "random_state": at} for at, name in enumerate("ab")
+        name: {"$episode": REC, "random_state": index}
+        for index, name in enumerate("ab")
     }
     syllabus = ant_a(tasks, 3, 2)
-    whole = run_syllabus(syllabus, RandomAgent(), 0, progress=False)
-    log = interrupted(run_syllabus, 85, syllabus, 0)
+    complete = run_syllabus(syllabus, RandomAgent(), 0, progress=False)
+    log = interrupted_log(run_syllabus, 85, syllabus, 0)
     columns = ["phase", "block", "task", "regime", "episode", "reward", "length"]
-    # Test episodes are run by copies of the agent, whose steps do not count.
-    pd.testing.assert_frame_equal(log[columns], whole[columns][:16])
+    # Copies of the agent run the test episodes; their steps don't count.
+    pd.testing.assert_frame_equal(log[columns], complete[columns][:16])

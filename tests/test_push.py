@@ -1,4 +1,4 @@
-"""push-v0: rewards by hand, the user's answers, observations in words, days."""
+"""push-v0: rewards, the user's answers, observations and days."""
 
 import gymnasium as gym
 import numpy as np
@@ -16,7 +16,7 @@ WORLD = Push("mira", max_age=200)
 
 
 def play(world, policy, seed=0, **options):
-    """Run an episode under policy(info); return the environment, rewards and infos."""
+    """Run an episode with policy(info); return the environment, rewards and infos."""
     env = Env(world)
     infos = [env.reset(seed=seed, options=options)[1]]
     rewards = []
@@ -29,31 +29,31 @@ def play(world, policy, seed=0, **options):
 
 
 def always(action):
-    """A policy that takes one action whenever it is allowed, and otherwise waits."""
+    """Return a policy that takes the action whenever it is allowed, otherwise stand-by."""
     return lambda info: action if info["action_mask"][action] else STAND_BY
 
 
-def answers_by_the_clock():
-    """A judge who opens everything in the evening and at night, and nothing before."""
+def evening_judge():
+    """Return a judge that opens everything in the evening and at night, and nothing before."""
     context = np.zeros(int(MIRA.schema.context.sizes.sum()))
     notification = np.zeros(int(MIRA.schema.notification.sizes.sum()))
     start = MIRA.schema.context.starts[MIRA.schema.context.components.index("time")]
     for code, word in enumerate(MIRA.schema.context["time"].words):
         context[start + code] = 50 if word in ("evening", "night") else -50
     pairs = np.zeros((len(context), len(notification)))
-    return SimulatedUser(MIRA.schema, 0.0, context, notification, pairs, "clock")
+    return SimulatedUser(MIRA.schema, 0.0, context, notification, pairs, "evening")
 
 
-# ------------------------------------------------------------ the rules, by hand
+# ------------------------------------------------------------ rules
 
 
-class Ledger:
-    """The rules written a second time, for one episode, from what infos say."""
+class ReferenceRules:
+    """An independent implementation of masks and rewards for one episode, based on infos."""
 
     def __init__(self, world):
         self.world = world
         self.deferrals = dict.fromkeys(range(world.width), 0)
-        self.handled = set()  # notifications that were in hand at this moment
+        self.handled = set()  # notifications that have been in hand at this moment
         self.in_a_row = 0
         self.settled_at = {}
 
@@ -73,13 +73,13 @@ class Ledger:
         if hand >= 0:
             self.handled.add(hand)
         reward = 0.0
-        passes = action == STAND_BY
+        time_passes = action == STAND_BY
         allowed = self.mask(before)[action]
         self.in_a_row = 0 if allowed else self.in_a_row + 1
         if not allowed:
             reward += weights["forbidden"]
-            passes = self.in_a_row == self.world.max_forbidden
-        if hand >= 0 and (passes or (allowed and action == CACHE)):
+            time_passes = self.in_a_row == self.world.max_forbidden
+        if hand >= 0 and (time_passes or (allowed and action == CACHE)):
             waiting.add(hand)
             self.deferrals[hand] += 1
             if self.deferrals[hand] > self.world.patience:
@@ -87,21 +87,22 @@ class Ledger:
         if allowed and action == CHECK:
             reward += weights["look"]
             assert after["hand"] == min(waiting - self.handled)
-        if passes:
+        if time_passes:
             self.in_a_row = 0
             reward += weights["wait"] * len(waiting)
             reward += weights["idle"] * bool(waiting - self.handled)
             self.handled = set()
-        for one in np.flatnonzero(before["fates"] != after["fates"]).tolist():
-            worth = self.world.worths[after["fates"][one]]
-            if worth:
-                assert passes
-                reward += worth
-                self.settled_at[one] = after["time"]
+        changed = np.flatnonzero(before["fates"] != after["fates"])
+        for index in changed.tolist():
+            delayed_reward = self.world.worths[after["fates"][index]]
+            if delayed_reward:
+                assert time_passes
+                reward += delayed_reward
+                self.settled_at[index] = after["time"]
         return reward
 
 
-def test_weights_of_the_two_kinds_of_rewards():
+def test_weights_of_default_and_original_rewards():
     default = Push("mira", wait=-7).weights.values()
     assert list(default) == [1, -1, -1, 0.2, 0, -0.01, -7, -0.02, -0.5]
     original = Push("mira", rewards="2019")
@@ -118,48 +119,55 @@ def test_weights_of_the_two_kinds_of_rewards():
         ({"user": ["mira", "noor"], "horizon": 2, "max_age": 300}, 4),
     ],
 )
-def test_masks_and_rewards_follow_the_rules_step_by_step(arguments, seed):
+def test_masks_and_rewards_equal_the_reference_rules(arguments, seed):
     world = Push(**arguments)
     rng = np.random.default_rng(seed)
     actions = rng.choice(5, 5000, p=[0.2, 0.1, 0.3, 0.2, 0.2])
-    step = iter(actions)
-    env, rewards, infos = play(world, lambda info: next(step), seed)
-    ledger = Ledger(world)
+    remaining = iter(actions)
+    env, rewards, infos = play(world, lambda info: next(remaining), seed)
+    reference = ReferenceRules(world)
     for before, action, reward, after in zip(infos, actions, rewards, infos[1:]):
-        assert before["action_mask"].tolist() == ledger.mask(before)
-        assert reward == pytest.approx(ledger.reward(before, action, after))
+        assert before["action_mask"].tolist() == reference.mask(before)
+        assert reward == pytest.approx(reference.reward(before, action, after))
     last = infos[-1]
     assert last["time"] == 1440 * world.horizon
     assert last["action_mask"].tolist() == [0, 0, 0, 0, 1]
     events = env.events()
     outcomes = events["outcome"].value_counts()
-    counted = {"opens": "opened", "refusals": "dismissed", "dismissed": "unseen"}
-    for name, outcome in {**counted, "expired": "expired"}.items():
+    outcome_of_count = {
+        "opens": "opened",
+        "refusals": "dismissed",
+        "dismissed": "unseen",
+        "expired": "expired",
+    }
+    for name, outcome in outcome_of_count.items():
         assert last[name] == outcomes[outcome]
-    assert last["cached"] == sum(ledger.deferrals.values()) == events["deferrals"].sum()
+    assert (
+        last["cached"] == sum(reference.deferrals.values()) == events["deferrals"].sum()
+    )
     assert last["load"] == events["shown"].count() / world.horizon
     assert last["delay"] == pytest.approx(events["delay"].mean())
     assert rewards.sum() == pytest.approx(sum(env.frame()["parts"].values()))
-    # answers and expiries are paid at the next moment
+    # Answers and expiries are settled at the next moment.
     times = np.unique([info["time"] for info in infos])
-    for one, at in ledger.settled_at.items():
-        closed = events["closed"][one]
-        if events["outcome"][one] == "expired":
-            assert at == times[np.append(times[:-1] > closed, True)][0]
-        elif events["outcome"][one] != "unseen":
-            assert at == times[times >= closed][0]
+    for index, time in reference.settled_at.items():
+        closed = events["closed"][index]
+        if events["outcome"][index] == "expired":
+            assert time == times[np.append(times[:-1] > closed, True)][0]
+        elif events["outcome"][index] != "unseen":
+            assert time == times[times >= closed][0]
 
 
-def test_the_user_answers_in_the_context_of_the_showing():
-    """A dismissed or expired notification is judged as it arrived."""
-    world = Push("mira", judge=answers_by_the_clock(), max_age=60)
+def test_answers_depend_on_the_context_when_shown():
+    """Dismissed and expired notifications are judged in the context of their arrival."""
+    world = Push("mira", judge=evening_judge(), max_age=60)
 
-    def evening(minutes):
+    def is_evening(minutes):
         return np.asarray(minutes) % 1440 >= 17 * 60
 
     shown, rewards, _ = play(world, always(SHOW), day=3)
     events = shown.events()
-    late = evening(events["arrived"])
+    late = is_evening(events["arrived"])
     assert 0 < late.sum() < len(late)
     assert ((events["outcome"] == "opened") == late).all()
     assert rewards.sum() == late.sum() - (~late).sum()
@@ -171,32 +179,32 @@ def test_the_user_answers_in_the_context_of_the_showing():
     assert (waited == np.minimum(60, 1440 - events["arrived"])).all()
 
     def defer(info):
-        now = evening(info["time"])
+        show_now = is_evening(info["time"])
         if info["hand"] >= 0:
-            return SHOW if now else CACHE
-        return CHECK if now and info["action_mask"][CHECK] else STAND_BY
+            return SHOW if show_now else CACHE
+        return CHECK if show_now and info["action_mask"][CHECK] else STAND_BY
 
-    patient = Push("mira", judge=answers_by_the_clock())
+    patient = Push("mira", judge=evening_judge())
     env, _, infos = play(patient, defer, day=3)
     assert (infos[-1]["opens"] > late.sum(), infos[-1]["refusals"]) == (True, 0)
 
 
-def test_answers_take_the_times_of_the_history():
+def test_response_times_come_from_the_history():
     table = MIRA.history.table
     slots = slot_number(table["posted"].dt.hour.to_numpy() * 60)
     env, _, _ = play(WORLD, always(SHOW), seed=2, day=40)
     events = env.events().query("closed < 1440")
     assert len(events) > 10
     for event in events.itertuples():
-        alike = (table["action"] == event.outcome) & (slots == slot_number(event.shown))
-        apart = table["response_time"][alike] / 60 - (event.closed - event.shown)
-        assert apart.abs().min() < 1e-6
+        mask = (table["action"] == event.outcome) & (slots == slot_number(event.shown))
+        difference = table["response_time"][mask] / 60 - (event.closed - event.shown)
+        assert difference.abs().min() < 1e-6
 
 
-# ------------------------------------------------------------ what the agent sees
+# ------------------------------------------------------------ observations
 
 
-def test_observations_say_in_ranges_what_frames_say_exactly():
+def test_observations_are_the_ranges_of_exact_numbers_in_frames():
     world = Push("mira", horizon=2)
     env = Env(world)
     rng = np.random.default_rng(5)
@@ -206,7 +214,7 @@ def test_observations_say_in_ranges_what_frames_say_exactly():
         now = info["time"]
         cache = frame["cache"]
         head = cache[0] if cache else None
-        pending = [one for one in frame["events"] if one["outcome"] == "pending"]
+        pending = [event for event in frame["events"] if event["outcome"] == "pending"]
         counts = [1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50]
         expected = {
             "cache.waiting": np.searchsorted(counts, len(cache), "right"),
@@ -215,17 +223,20 @@ def test_observations_say_in_ranges_what_frames_say_exactly():
             "days.left": 1 - now // 1440,
         }
         started = {"head.age": head and head["arrived"]}
-        started["pending.age"] = min((one["shown"] for one in pending), default=None)
+        started["pending.age"] = min(
+            (event["shown"] for event in pending), default=None
+        )
         for name, start in started.items():
             ages = [15, 60, 120, 240, 480]
-            none = start is None
-            expected[name] = 6 if none else np.searchsorted(ages, now - start, "right")
+            expected[name] = 6  # none
+            if start is not None:
+                expected[name] = np.searchsorted(ages, now - start, "right")
         words = world.decode_one(observation)
-        for place, card in (("hand", frame["hand"]), ("head", head)):
-            subject = card["notification"]["subject"] if card else "none"
-            assert words[f"{place}.subject"] == subject
-        seen = dict(zip(world.observation_names, observation.tolist()))
-        assert {name: seen[name] for name in expected} == expected
+        for group, event in (("hand", frame["hand"]), ("head", head)):
+            subject = event["notification"]["subject"] if event else "none"
+            assert words[f"{group}.subject"] == subject
+        actual = dict(zip(world.observation_names, observation.tolist()))
+        assert {name: actual[name] for name in expected} == expected
         allowed = np.flatnonzero(info["action_mask"])
         observation, _, _, _, info = env.step(int(rng.choice(allowed)))
 
@@ -233,7 +244,7 @@ def test_observations_say_in_ranges_what_frames_say_exactly():
 # ------------------------------------------------------------ days and users
 
 
-def test_episodes_start_on_the_days_and_with_the_users_asked_for():
+def test_episodes_start_with_requested_days_and_users():
     train = Push("mira", days="train")
     test = Push("mira", days="test")
     assert train.start_days.tolist() == list(range(56))
@@ -242,24 +253,24 @@ def test_episodes_start_on_the_days_and_with_the_users_asked_for():
     both = Push(["mira", "noor"])
     options = {"user": "noor", "day": "2019-05-12"}
     env, rewards, infos = play(both, always(CACHE), seed=5, **options)
-    _, same, _ = play(Push("noor"), always(CACHE), seed=5, day=83)
+    _, expected, _ = play(Push("noor"), always(CACHE), seed=5, day=83)
     assert (infos[0]["user"], infos[0]["day"]) == (1, 83)
     assert env.frame()["date"] == "2019-05-12"
-    assert np.array_equal(rewards, same)
+    assert np.array_equal(rewards, expected)
     envs = gym.make_vec("pushlab/push-v0", num_envs=2, user=["mira", "noor"])
     infos = envs.reset(options={"user": ["mira", "noor"], "day": [4, 7]})[1]
     assert infos["user"].tolist() == [0, 1]
     assert infos["day"].tolist() == [4, 7]
 
 
-def test_days_hold_the_history_and_the_clock():
+def test_days_contain_the_history_and_the_time():
     days = days_of(MIRA)
-    came = days.arrival >= 0
-    assert np.array_equal(days.contexts[came], MIRA.history.context_codes)
+    has_arrival = days.arrival >= 0
+    assert np.array_equal(days.contexts[has_arrival], MIRA.history.context_codes)
     assert np.array_equal(days.notifications, MIRA.history.notification_codes)
     assert (days.times[days.first[:-1]] == 1440 * np.arange(84)).all()
     column = MIRA.schema.context.components.index("day")
     assert (days.contexts[:, column] == days.times // 1440 % 7).all()
-    lived = days_of(MIRA, "generator")  # and the quarter after the history
-    every = np.vstack([MIRA.history.context_codes, MIRA.test.context_codes])
-    assert np.array_equal(lived.contexts[lived.arrival >= 0], every)
+    generated = days_of(MIRA, "generator")  # also has the quarter after the history
+    expected = np.vstack([MIRA.history.context_codes, MIRA.test.context_codes])
+    assert np.array_equal(generated.contexts[generated.arrival >= 0], expected)

@@ -1,4 +1,4 @@
-"""The room: words and codes, answers, how often things move, tables of common sense."""
+"""The room: encodings, answers, placement rates, tables of common sense."""
 
 import gzip
 import io
@@ -26,31 +26,31 @@ from pushlab.ground.files import data_dir
 ID = "pushlab/RoomEnv-v0"
 
 
-# ------------------------------------------------------------ words, codes and answers
+# ------------------------------------------------------------ encodings and answers
 
 
 @pytest.mark.parametrize(
     "arguments", [{}, {"size": "big", "n_agents": 3, "reference": "room-env-3"}]
 )
-def test_words_and_codes_are_the_same_world(arguments):
-    words = gym.make(ID, **arguments)
-    codes = gym.make(ID, encoding="index", **arguments)
-    world = words.unwrapped.world
+def test_encodings_give_the_same_episode(arguments):
+    text_env = gym.make(ID, **arguments)
+    index_env = gym.make(ID, encoding="index", **arguments)
+    world = text_env.unwrapped.world
     rng = np.random.default_rng(3)
-    said = words.reset(seed=3)[0]
-    coded = codes.reset(seed=3)[0]
+    words = text_env.reset(seed=3)[0]
+    codes = index_env.reset(seed=3)[0]
     rewards = []
     for _ in range(300):
-        assert said == world.to_words(coded)
+        assert words == world.to_words(codes)
         answer = rng.integers(len(world.locations), size=world.n_agents)
-        spoken = tuple(world.locations[code] for code in answer)
+        answer_words = tuple(world.locations[code] for code in answer)
         if not arguments:
-            spoken = spoken[0]
+            answer_words = answer_words[0]
             answer = answer[0]
-        said, reward, *_, info = words.step(spoken)
-        coded, same, *_, also = codes.step(answer)
-        assert reward == same
-        assert data_equivalence(info, also)
+        words, reward, *_, info = text_env.step(answer_words)
+        codes, index_reward, *_, index_info = index_env.step(answer)
+        assert reward == index_reward
+        assert data_equivalence(info, index_info)
         rewards.append(reward)
     assert 0 < np.mean(rewards) < 1
 
@@ -59,15 +59,15 @@ def test_words_and_codes_are_the_same_world(arguments):
     "change, reward",
     [(str.upper, 1), (str.title, 1), (lambda word: f" {word}", 0), (lambda _: None, 0)],
 )
-def test_answers_are_compared_in_small_letters(change, reward):
+def test_answers_are_compared_in_lower_case(change, reward):
     env = gym.make(ID).unwrapped
     (observation, question), _ = env.reset(seed=3)
-    right = env.world.locations[env.state["place"][0, env.state["asked"][0]]]
+    right = env.world.locations[env.state["locations"][0, env.state["question"][0]]]
     assert env.step(change(right))[1] == reward
-    answered = env.frame()["answered"]
-    assert (answered["right"], answered["reward"]) == (right, reward)
-    assert f"{answered['person']}'s {answered['object']}" == question[0]
-    with pytest.raises(TypeError, match="a str, or None for no answer; got"):
+    previous = env.frame()["answered"]
+    assert (previous["right"], previous["reward"]) == (right, reward)
+    assert f"{previous['person']}'s {previous['object']}" == question[0]
+    with pytest.raises(TypeError, match="must be a str, or None for no answer; got"):
         env.step(3)
     assert env.state["time"][0] == 1
 
@@ -76,7 +76,7 @@ def test_several_agents_share_the_question_and_the_mean_reward():
     envs = gym.make_vec(ID, num_envs=2, n_agents=3)
     assert envs.reset(seed=8)[1]["rewards"].tolist() == [[0, 0, 0]] * 2
     state = envs.unwrapped.state
-    places = state["place"][[0, 1], state["asked"]]
+    places = state["locations"][[0, 1], state["question"]]
     right = [envs.world.locations[place] for place in places]
     answers = (right, ["nowhere", right[1].upper()], [None, None])
     _, reward, *_, info = envs.step(answers)
@@ -86,83 +86,84 @@ def test_several_agents_share_the_question_and_the_mean_reward():
         envs.step(("desk", "desk"))
 
 
-def test_an_agent_walks_round_all_spots_in_one_order():
+def test_agent_visits_all_spots_in_a_fixed_order():
     world = Room(encoding="index", p_switch_person=0.0, max_step=19)
     env = gym.make(ID, world=world)
-    seen = [env.reset(seed=1)[0]] + [env.step(0)[0] for _ in range(19)]
-    people = [observation[0] for observation in seen]
+    observations = [env.reset(seed=1)[0]]
+    observations += [env.step(0)[0] for _ in range(19)]
+    people = [observation[0] for observation in observations]
     assert sorted(people[:10]) == list(range(10)) != people[:10] == people[10:]
     with pytest.raises(ValueError, match="needs a larger max_step"):
         env.step(0)
 
 
-# ------------------------------------------------------------ how often things move
+# ------------------------------------------------------------ placement rates
 
 
 def rates(n=200, steps=300, **arguments):
-    """Of each room, the shares of objects at home, right, moved and changed."""
+    """Return rates of usual places, right answers, moved and new objects, shape (4, rooms)."""
     world = Room(encoding="index", p_switch_person=0.0, **arguments)
     state = world.initial(np.random.default_rng(7).random((n, 1)), {})
-    shares = []
+    rates_by_step = []
     for _ in range(steps):
-        thing = state["thing"]
-        place = state["place"]
-        home = world.homes[thing]
-        asked = home[np.arange(n), state["asked"]]
-        state, outcome = world.advance(state, asked, None)
-        same = thing == state["thing"]
-        moved = (same & (place != state["place"])).sum(axis=1)
-        shares.append(
+        objects = state["objects"]
+        locations = state["locations"]
+        usual = world.usual_codes[objects]
+        answer = usual[np.arange(n), state["question"]]
+        state, outcome = world.advance(state, answer, None)
+        is_kept = objects == state["objects"]
+        moved = (is_kept & (locations != state["locations"])).sum(axis=1)
+        rates_by_step.append(
             [
-                (home == place).mean(axis=1),
+                (usual == locations).mean(axis=1),
                 outcome["reward"],
-                moved / np.maximum(same.sum(axis=1), 1),
-                1 - same.mean(axis=1),
+                moved / np.maximum(is_kept.sum(axis=1), 1),
+                1 - is_kept.mean(axis=1),
             ]
         )
-    return np.mean(shares, axis=0)
+    return np.mean(rates_by_step, axis=0)
 
 
-def near(means, expected, spread=0.0):
-    """Whether the mean over rooms lies within four standard errors."""
-    error = np.hypot(means.std(ddof=1) / np.sqrt(len(means)), spread)
+def is_close(means, expected, expected_error=0.0):
+    """Return whether the mean over rooms is within four standard errors of the expected one."""
+    error = np.hypot(means.std(ddof=1) / np.sqrt(len(means)), expected_error)
     return abs(means.mean() - expected) < 4 * error
 
 
 @pytest.mark.parametrize(
     "p, places, moves, changes", [(0.7, 10, 0.1, 0.1), (0.2, 25, 0.4, 0.02)]
 )
-def test_shares_and_rates_are_those_of_the_definition(p, places, moves, changes):
-    found = rates(
+def test_rates_equal_the_probabilities(p, places, moves, changes):
+    actual = rates(
         p_commonsense=p, n_locations=places, p_new_location=moves, p_new_object=changes
     )
     moved = moves * (1 - p**2 - (1 - p) ** 2 / (places - 1))
-    assert all(map(near, found, (p, p, moved, changes)))
+    assert all(map(is_close, actual, (p, p, moved, changes)))
     world = Room(encoding="index", p_switch_person=0.8)
     start = world.initial(np.random.default_rng(1).random((9999, 1)), {})
-    after = world.advance(start, np.zeros(9999, int), None)[0]["person"]
-    switched = (start["person"] != after).sum(axis=1)
+    after = world.advance(start, np.zeros(9999, int), None)[0]["people"]
+    switched = (start["people"] != after).sum(axis=1)
     assert set(switched) == {0, 2}
-    assert near(switched / 2, 0.8)
+    assert is_close(switched / 2, 0.8)
 
 
-def test_reference_brings_back_the_shares_of_the_original():
-    """room-env 3.0.6, small: means and deviations of 20 episodes of 1,000 steps."""
+def test_reference_reproduces_the_rates_of_the_original():
+    """Expected are means and deviations of 20 episodes of 1,000 steps in room-env 3.0.6, small."""
     means = [0.532875, 0.53225, 0.099065, 0.09955]
     deviations = np.array([0.0119, 0.018, 0.00306, 0.0022])
-    found = rates(150, 600, reference="room-env-3")
-    assert all(map(near, found, means, deviations / np.sqrt(20)))
+    actual = rates(150, 600, reference="room-env-3")
+    assert all(map(is_close, actual, means, deviations / np.sqrt(20)))
 
 
 # ------------------------------------------------------------ common sense
 
 
-def test_shipped_tables_have_different_places_and_can_be_written(tmp_path):
+def test_shipped_tables_differ_and_can_be_written(tmp_path):
     facts = read_facts("commonsense")
     usual = usual_places(facts)
     other = usual_places(read_facts("elsewhere"))
     assert len(usual) == len(usual.keys() & other.keys()) == 80
-    assert not any(usual[thing] == other[thing] for thing in usual)
+    assert not any(usual[name] == other[name] for name in usual)
     world = Room(commonsense="elsewhere", n_people=4, n_objects=12, n_locations=30)
     assert (len(world.people), len(world.locations)) == (4, 30)
     assert world.usual == dict(list(other.items())[:12])
@@ -181,7 +182,7 @@ TABLE = "head,relation,tail,weight\ncup,atlocation,tea table,2\n"
 DUMP = '/a/x\t/r/AtLocation\t/c/en/cup\t/c/en/tea_table/n\t{"weight": 2}\n'
 OTHERS = DUMP.replace("AtLocation", "IsA") + DUMP.replace("/en/", "/fr/")
 RELEASE = {"cup": {"atlocation": [{"tail": "tea_table", "weight": 2}]}}
-FORMS = [
+FORMATS = [
     ("a.csv", TABLE),
     ("a.csv.gz", DUMP + OTHERS),
     ("heads.json", json.dumps({"cup": [EDGE, {**EDGE, "rel": {"@id": "/r/IsA"}}]})),
@@ -189,8 +190,8 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize("name, text", FORMS)
-def test_facts_are_read_in_every_published_form(tmp_path, monkeypatch, name, text):
+@pytest.mark.parametrize("name, text", FORMATS)
+def test_facts_are_read_from_every_format(tmp_path, monkeypatch, name, text):
     path = tmp_path / name
     content = text.encode()
     path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
@@ -200,15 +201,15 @@ def test_facts_are_read_in_every_published_form(tmp_path, monkeypatch, name, tex
     assert fetch_facts(["cup"]) == read_facts(path)
 
 
-BAD = [
+INVALID_TABLES = [
     ("head,tail\ncup,table\n", "column relation, row 1: the column is missing"),
     (TABLE.replace(",2", ",heavy"), "row 2: 'heavy' is not a number, 0 or more"),
     (OTHERS, "there is no fact whose tail is not a head"),
 ]
 
 
-@pytest.mark.parametrize("text, message", BAD)
-def test_bad_tables_are_refused_by_name_and_row(tmp_path, text, message):
+@pytest.mark.parametrize("text, message", INVALID_TABLES)
+def test_error_names_file_and_row_of_invalid_tables(tmp_path, text, message):
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(BadData, match="bad.csv") as error:

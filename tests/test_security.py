@@ -1,4 +1,4 @@
-"""The promises of SECURITY.md about the library as a whole."""
+"""Promises of SECURITY.md that concern the whole library."""
 
 import ast
 import os
@@ -16,27 +16,30 @@ UNPICKLE = {"pickle", "marshal", "shelve", "dill", "cloudpickle"}
 pytestmark = pytest.mark.slow
 
 
-def test_library_unpickles_and_evaluates_nothing():
+def test_library_never_unpickles_or_evaluates_code():
     for path in (ROOT / "pushlab").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call):
                 assert ast.unparse(node.func) not in RUN_CODE, path
-                keywords = {one.arg for one in node.keywords}
+                keywords = {keyword.arg for keyword in node.keywords}
                 assert not keywords & {"allow_pickle", "shell"}, path
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = {alias.name for alias in node.names}
                 names.add(getattr(node, "module", None))
-                if names != {"pickle", "PickleError"}:  # an exception that is caught
+                if names != {
+                    "pickle",
+                    "PickleError",
+                }:  # imported to catch the exception
                     assert not names & UNPICKLE, path
 
 
-def test_command_runs_no_library_of_the_current_folder(tmp_path):
+def test_command_ignores_modules_in_the_current_folder(tmp_path):
     for name in ("typer", "numpy", "pandas", "gymnasium", "filelock"):
         (tmp_path / f"{name}.py").write_text("import os\nos.mkdir('ran')\n")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment.pop("PYTHONSAFEPATH", None)
     command = [sys.executable, "-m", "pushlab", "contexts", "mira", "--out", "c.csv"]
-    done = subprocess.run(
+    result = subprocess.run(
         command,
         cwd=tmp_path,
         env=environment,
@@ -44,5 +47,5 @@ def test_command_runs_no_library_of_the_current_folder(tmp_path):
         text=True,
         timeout=PATIENCE,
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     assert not (tmp_path / "ran").exists()

@@ -1,15 +1,15 @@
-"""Worlds, and the Env and VectorEnv around them; the table of ids that `import pushlab` registers with Gymnasium."""
+"""Worlds and the environments around them. `import pushlab` registers the ids of TABLE with Gymnasium."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-# id, world, what it is in a few words. A world's docstring is the environment's page.
+# (id, world, summary). The docstring of the world documents the environment.
 TABLE = (
     (
         "pushlab/evalumap1-v0",
         "pushlab.envs.evalumap:EvalUMAP1",
-        "choose a whole notification for each context of a user's quarter, having learned from history",
+        "choose a notification for each context of a user's quarter, after learning from history",
     ),
     (
         "pushlab/evalumap2-v0",
@@ -19,22 +19,22 @@ TABLE = (
     (
         "pushlab/RoomEnv-v0",
         "pushlab.envs.room:Room",
-        "answer where people's things are, remembering one placement a step",
+        "answer questions about where people put their things, seeing one placement per step",
     ),
     (
         "pushlab/RECEnv-v0",
         "pushlab.envs.rec.world:RECEnv",
-        "choose which item to show a user whose preference moves with what is shown",
+        "recommend items to a user whose preference drifts towards the items shown",
     ),
     (
         "pushlab/ODE-HIV-v0",
         "pushlab.envs.ode.hiv:HIV",
-        "treat an HIV infection with two drugs, in a system that answers back",
+        "treat an HIV infection with two drugs",
     ),
     (
         "pushlab/ODE-HIV-Goal-v0",
         "pushlab.envs.ode.hiv:HIVGoal",
-        "the same patient with a goal to be reached",
+        "the same patient, with a target state to reach",
     ),
     (
         "pushlab/ODE-LotkaVolterra-v1",
@@ -44,45 +44,44 @@ TABLE = (
     (
         "pushlab/ODE-Opioid-v0",
         "pushlab.envs.ode.opioid:Opioid",
-        "keep people from dying of opioids by holding down how many begin to use them",
+        "reduce opioid deaths by limiting how many people begin to use them",
     ),
     (
         "pushlab/ODE-Zika-v0",
         "pushlab.envs.ode.zika:Zika",
-        "hold down Zika in a small town with bednets, condoms, treatment and spray",
+        "control Zika in a small town with bednets, condoms, treatment and spray",
     ),
     (
         "pushlab/ODE-World3-v1",
         "pushlab.envs.ode.world3:World3",
-        "steer what the world of The Limits to Growth uses and pollutes",
+        "steer the resource use and pollution of the world of The Limits to Growth",
     ),
     (
         "pushlab/Credit-v0",
         "pushlab.envs.credit.world:Credit",
-        "publish a credit score whose people change what it looks at",
+        "publish a credit score to which people adapt their features",
     ),
     (
         "pushlab/push-v0",
         "pushlab.envs.push.world:Push",
-        "show, dismiss or put off each arriving notification on the user's behalf",
+        "show, dismiss or defer each arriving notification on the user's behalf",
     ),
 )
 
-# Not in the table: it is played on a server, and is part of pushlab_classroom.
+# Not in TABLE, because it needs a server of pushlab_classroom.
 REMOTE = (
     "pushlab/Remote-v0",
     "pushlab_classroom.remote:Remote",
     "evalumap2-v0 or push-v0 with a private user, on the server of a class",
 )
 
-LIMITS = {
-    "pushlab/RoomEnv-v0": 1000
-}  # steps after which an episode is cut short, where there is such a limit
+# Steps after which an episode is truncated, for ids with a limit.
+LIMITS = {"pushlab/RoomEnv-v0": 1000}
 
 
 @contextmanager
 def naming_the_nearest(name: Any) -> Iterator[None]:
-    """While an environment is made: where Gymnasium knows no such id, the error names the one that is meant."""
+    """Context manager that adds the most similar id to Gymnasium's error for an unknown id."""
     from gymnasium.error import UnregisteredEnv
 
     from pushlab.ground.arguments import meant
@@ -90,13 +89,12 @@ def naming_the_nearest(name: Any) -> Iterator[None]:
     try:
         yield
     except UnregisteredEnv as error:
-        raise type(error)(
-            f"{error}{meant(name, [known for known, *_ in (*TABLE, REMOTE)])}"
-        ) from None
+        valid_ids = [row[0] for row in (*TABLE, REMOTE)]
+        raise type(error)(f"{error}{meant(name, valid_ids)}") from None
 
 
 def register_all() -> None:
-    """Registers every id of the table; strings as entry points keep the import light."""
+    """Register every id with Gymnasium. Entry points are strings, to keep the import light."""
     from gymnasium.envs.registration import register, registry
 
     for name, world, _ in TABLE:
@@ -113,12 +111,12 @@ def register_all() -> None:
             REMOTE[0],
             entry_point="pushlab.envs:RemoteEnv",
             vector_entry_point="pushlab.envs:RemoteVectorEnv",
-            nondeterministic=True,
-        )  # its chance is the server's, whatever the seed
+            nondeterministic=True,  # the server ignores the seed
+        )
 
 
 def __getattr__(name: str) -> Any:
-    """Return RemoteEnv or RemoteVectorEnv of pushlab_classroom, which is only imported when they are made."""
+    """Import RemoteEnv or RemoteVectorEnv from pushlab_classroom on first use."""
     from pushlab.ground.arguments import bring
 
     if name not in ("RemoteEnv", "RemoteVectorEnv"):

@@ -1,66 +1,68 @@
-"""Uniform numbers for worlds: blocks for a batch, and streams for steps that need varying counts."""
+"""Uniform random numbers for worlds: blocks for batches, and streams for steps that need varying counts."""
 
 import numpy as np
 
 from pushlab.ground.compiled import compiled
 
-BLOCK = 256  # calls drawn at once: a call of a Generator costs as much as some hundred numbers
+BLOCK = 256  # rows drawn together: a call of a Generator costs as much as hundreds of numbers
 
 
-class Chance:
-    """Draws for copies: each call takes `uniforms` numbers for every copy from the copy's own generator.
+class UniformSource:
+    """Uniform numbers for n copies: a row of `uniforms` per copy and call, from the copy's own generator.
 
-    A copy's numbers depend only on its generator and on how many calls it has had. A copy in a batch therefore has the
-    same episode as one alone.
+    A copy's numbers depend only on its generator and on its number of calls. Therefore a copy has the same episode
+    alone and in a batch.
     """
 
     def __init__(self, generators: list, uniforms: int) -> None:
         self.generators = generators
-        self.numbers = np.empty((BLOCK, len(generators), uniforms))
-        self.at = BLOCK  # row of the block that comes next
+        self.block = np.empty((BLOCK, len(generators), uniforms))
+        self.position = BLOCK  # next row of the block
 
     def seed(self, row: int, generator: np.random.Generator) -> None:
-        """Give copy `row` a new generator; numbers drawn from the old one are dropped."""
+        """Set the generator of copy `row`; unused numbers of its previous one are dropped."""
         if generator is not self.generators[row]:
             self.generators[row] = generator
-            self._draw(row, self.at)
+            self._fill(row, self.position)
 
     def take(self) -> np.ndarray:
-        """Return the next draws of all copies, (n, uniforms); the array is overwritten later."""
-        if self.at == BLOCK:
+        """Return the next numbers of all copies, (n, uniforms), a view that later calls overwrite."""
+        if self.position == BLOCK:
             for row in range(len(self.generators)):
-                self._draw(row, 0)
-            self.at = 0
-        self.at += 1
-        return self.numbers[self.at - 1]
+                self._fill(row, 0)
+            self.position = 0
+        draws = self.block[self.position]
+        self.position += 1
+        return draws
 
     def take_some(self, rows: np.ndarray) -> np.ndarray:
-        """Return the next draws of some copies only, (len(rows), uniforms)."""
+        """Return the next numbers of the given copies, (len(rows), uniforms)."""
         if len(rows) == len(self.generators):
             return self.take()
         draws = self.take()[rows]
-        self.at -= 1
-        for row in rows:  # what the other copies have not had yet stays level
-            self.numbers[self.at : -1, row] = self.numbers[self.at + 1 :, row]
-            self._draw(row, BLOCK - 1)
+        self.position -= 1
+        # The other copies keep their place in the block, so the numbers of these move up one row.
+        for row in rows:
+            self.block[self.position : -1, row] = self.block[self.position + 1 :, row]
+            self._fill(row, BLOCK - 1)
         return draws
 
-    def _draw(self, row, start):
-        block = self.numbers[start:, row]
-        block[:] = self.generators[row].random(block.shape)
+    def _fill(self, row, start):
+        numbers = self.block[start:, row]
+        numbers[:] = self.generators[row].random(numbers.shape)
 
 
 @compiled
-def number(key, at):
-    """Return number `at` of the stream with the given key, uniform on [0, 1); key is one of the shell's draws.
+def uniform_at(key, index):
+    """Return number `index` of a stream, uniform on [0, 1); the key is a uniform number, too.
 
-    A room needs a different count of numbers at each step, and a phone one for each notification. Counting them from a
-    stream, instead of drawing all that might be needed, makes a step depend on key and time only. Place and key are
-    mixed as hash functions do it, by shifting and multiplying 32-bit words. No product exceeds 63 bits, so plain Python
-    returns the same numbers.
+    A room needs a different count of numbers at each step, and a phone for each notification. Streams avoid drawing
+    the largest possible count, and make a step depend on key and time only. Key and index are mixed as in hash
+    functions, by shifts and products of 32-bit words. No product exceeds 63 bits, so plain Python gives the same
+    numbers.
     """
-    bits = int(key * 9007199254740992.0)  # 2**53: all that such a number holds
-    word = (at * 0x9E3779B1 + (bits & 0x7FFFFFF)) & 0xFFFFFFFF
+    bits = int(key * 9007199254740992.0)  # 2**53, the precision of a uniform float64
+    word = (index * 0x9E3779B1 + (bits & 0x7FFFFFF)) & 0xFFFFFFFF
     word = ((word ^ (word >> 16)) * 0x45D9F3B + (bits >> 27)) & 0xFFFFFFFF
     word = ((word ^ (word >> 15)) * 0x45D9F3B) & 0xFFFFFFFF
     word = ((word ^ (word >> 16)) * 0x2C1B3C6D) & 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""The room: people place objects, an agent sees one placement a step and answers one question a step."""
+"""The room: people place objects; an agent sees one placement and answers one question per step."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 
 from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
-from pushlab.envs.chance import number
-from pushlab.envs.shell import reader_of
+from pushlab.envs.chance import uniform_at
+from pushlab.envs.shell import SingleCopy
 from pushlab.envs.world import World
 from pushlab.ground.arguments import chances, demand, in_short, naming, one_of, whole
 from pushlab.ground.compiled import compiled
@@ -20,65 +20,64 @@ PEOPLE = (
     "james mary robert karen linda david susan thomas anna peter "
     "nina oscar irene victor helen frank emma george clara walter"
 ).split()
-RIGHT = 1.0  # reward of a right answer; a wrong one has none
+RIGHT = 1.0  # reward of a right answer; a wrong one has 0
 PRINTABLE = "".join(map(chr, range(32, 127)))
-LONGEST_ANSWER = 64  # of the action space only: longer answers are wrong, but no error
+MAX_ANSWER_LENGTH = 64  # of the action space; a longer answer is wrong, but no error
 
 
 class Room(World):
-    """Remember where people put their things, seeing one placement a step, and answer one question a step.
+    """Remember where people put their things. Each step shows one placement and asks one question.
 
     Observation:
-        (observation, question), in words: ("james's laptop", "atlocation", "desk", 42), the placement in view and the
-        time; ("mary's cup", "atlocation"), the question. An agent walks round the people's spots in an order drawn at
-        the start, one a step. Space: Tuple(Tuple(Text, Text, Text, Discrete), Tuple(Text, Text)). With several agents,
-        a Tuple of such quadruples replaces the one; they share the question.
+        (observation, question), in words: ("james's laptop", "atlocation", "desk", 42), the visible placement and the
+        time; ("mary's cup", "atlocation"), the question. An agent visits the people's spots in an order drawn at the
+        start, one per step. Space: Tuple(Tuple(Text, Text, Text, Discrete), Tuple(Text, Text)). With several agents,
+        the observation is a Tuple of such quadruples; they share the question.
 
     Action:
-        The answer in words, case ignored: Text; with several agents a Tuple of answers. A word that is no place, or
-        None for no answer, is wrong. Anything but a str raises TypeError.
+        The answer in words, case ignored: Text; with several agents a Tuple of answers. Any word that isn't a location
+        is wrong, and so is None (no answer). Other types raise TypeError.
 
     Reward:
-        1 if the object asked for lies there now, else 0; with several agents their mean.
+        1 if the object in the question is there now, otherwise 0; with several agents their mean.
 
     Start:
-        Everybody holds a different object and has placed it.
+        Each person has placed a different object.
 
     Dynamics:
-        The answer is judged. Then everybody gets another object with p_new_object and places it, or else places the
-        same one again with p_new_location; two people switch spots with p_switch_person. The next placement is seen and
-        the next question asked; each person's object is equally likely.
+        The answer is scored. Then each person gets another object with p_new_object and places it; otherwise the
+        person places the same object again with p_new_location. Two people switch spots with p_switch_person. The
+        next question asks for the object of a person drawn uniformly.
 
     End:
         Never terminates; registered with 1,000 steps.
 
     Info:
-        Empty for one agent; for several "rewards" of the last step, float64 (n_agents,), 0 before the first.
+        Empty for one agent. For several, "rewards" of the last step, float64 (n_agents,), 0 before the first.
 
     Args:
         size: "small" (10 people, 10 objects, 10 locations) or "big" (20, 80, 49).
-        n_people, n_objects, n_locations: Other numbers than the size's. Objects are the first of the table, locations
-            their usual places first, then others of the table.
-        n_agents: Number of agents that look round the room.
-        p_commonsense: Probability that an object is put at its usual place; else any other is as likely.
-        p_new_location: Probability that somebody who keeps the object places it again.
-        p_new_object: Probability that somebody gets another object, and places it.
+        n_people, n_objects, n_locations: Override the numbers of `size`. Objects are the first in the table. Locations
+            are the objects' usual places, then others in the table.
+        n_agents: Number of agents.
+        p_commonsense: Probability that an object is put at its usual place; all other locations are equally likely.
+        p_new_location: Probability that a person who keeps an object places it again.
+        p_new_object: Probability that a person gets another object and places it.
         p_switch_person: Probability that two people switch spots.
-        max_step: The last step that the clock can show; a longer episode needs a larger one.
-        encoding: "text", or "index" for the same world in integers. The observation is MultiDiscrete, int64: person,
-            object, location, time (for each agent), then person and object asked for. The action is Discrete, or
+        max_step: Last step of the clock. A longer episode needs a larger one.
+        encoding: "text", or "index" for integers. Then the observation is MultiDiscrete, int64: person, object,
+            location and time (for each agent), then person and object of the question. The action is Discrete, or
             MultiDiscrete for several agents. `world.to_words` translates observations, `world.locations` and
             `world.location_code` answers.
         commonsense: Table of usual places: "commonsense" (default), "elsewhere", a file, or facts.
-        reference: None; "room-env-3" for the original's rule: placing again always moves the object.
+        reference: None, or "room-env-3" for the original's rule: placing an object again always moves it.
 
-    How often things move. A placement is drawn afresh each time, with p = p_commonsense at the usual place and any of
-    the other L - 1 locations with (1 - p) / (L - 1). So at every time an object lies at its usual place with
-    probability p exactly: the share of common-sense placements is p_commonsense. An object placed again is placed
-    where it already lay with p**2 + (1 - p)**2 / (L - 1). So a kept object is seen to move with
-    p_new_location (1 - p**2 - (1 - p)**2 / (L - 1)) a step: 0.05 with the defaults of the small room.
-    In room-env 3 placing again always moves the object. One at its usual place must leave it, and the stationary
-    share x solves x = n p + (1 - n) (x (1 - m) + (1 - x) m q), with n = p_new_object, m = p_new_location and
+    How often objects move. Each placement is drawn independently: the usual place with p = p_commonsense, and each of
+    the other L - 1 locations with (1 - p) / (L - 1). So the share of objects at their usual place is p at every time.
+    A placement repeats the last location with probability p**2 + (1 - p)**2 / (L - 1). So a kept object moves with
+    p_new_location (1 - p**2 - (1 - p)**2 / (L - 1)) per step: 0.05 with the defaults of the small room.
+    In room-env 3 placing an object again always moves it, also from its usual place. The stationary share x solves
+    x = n p + (1 - n) (x (1 - m) + (1 - x) m q), with n = p_new_object, m = p_new_location and
     q = p / (p + (1 - p) (L - 2) / (L - 1)): 0.53 in place of 0.7.
 
     Source:
@@ -131,18 +130,18 @@ class Room(World):
             objects if n_objects is None else n_objects,
             people,
             len(usual),
-            of="objects, a different one for each of the people,",
+            of="objects, at least one per person,",
         )
         self.people = tuple(PEOPLE[:people])
         self.objects = tuple(usual)[:objects]
-        self.usual = {thing: usual[thing] for thing in self.objects}
+        self.usual = {name: usual[name] for name in self.objects}
         needed = list(dict.fromkeys(self.usual.values()))
         locations = whole(
             "n_locations",
             locations if n_locations is None else n_locations,
             max(2, len(needed)),
             len(places),
-            of=f"locations, for the objects have {len(needed)} usual places,",
+            of=f"locations, including {len(needed)} usual ones,",
         )
         self.locations = tuple(dict.fromkeys([*needed, *places]))[:locations]
         self.n_agents = whole("n_agents", n_agents, 1)
@@ -156,23 +155,21 @@ class Room(World):
         chances(probabilities)
         demand(
             reference is None or 0 < p_commonsense < 1,
-            "for room-env-3, in which placing again moves the object, p_commonsense lies between 0 and 1, "
-            f"both excluded; got {in_short(p_commonsense)}",
+            "p_commonsense must be between 0 and 1, both excluded, for room-env-3, where placing an object again "
+            f"always moves it; got {in_short(p_commonsense)}",
         )
         self.location_code = {place: code for code, place in enumerate(self.locations)}
-        self.homes = np.array(
-            [self.location_code[place] for place in self.usual.values()], np.int64
-        )
-        self.rules = (
-            self.homes,
+        usual_codes = [self.location_code[place] for place in self.usual.values()]
+        self.usual_codes = np.array(usual_codes, np.int64)
+        self._parameters = (
+            self.usual_codes,
             locations,
             *map(float, probabilities.values()),
             reference is not None,
         )
         self.relation = facts[0].relation
         heads = [
-            [f"{person}{OWNS}{thing}" for thing in self.objects]
-            for person in self.people
+            [f"{person}{OWNS}{name}" for name in self.objects] for person in self.people
         ]
         self._heads = np.array(heads, object)
         self._places = np.array(self.locations, object)
@@ -184,69 +181,68 @@ class Room(World):
             (f"answer {agent}".rstrip(), list(self.locations)) for agent in agents
         ]
         sizes = [len(self.people), len(self.objects)]
+        n_locations = len(self.locations)
         clock = self.max_step + 1
         if self.encoding == "index":
-            codes = Discrete(len(self.locations))
+            self.action_space = Discrete(n_locations)
             if self.n_agents > 1:
-                codes = MultiDiscrete([len(self.locations)] * self.n_agents)
-            self.action_space = codes
-            seen = [*sizes, len(self.locations), clock]
-            self.observation_space = MultiDiscrete([*seen * self.n_agents, *sizes])
-            names = [
-                f"{agent}.{part}".lstrip(".")
-                for agent in agents
-                for part in ("person", "object", "location", "time")
-            ]
+                self.action_space = MultiDiscrete([n_locations] * self.n_agents)
+            placement = [*sizes, n_locations, clock]
+            self.observation_space = MultiDiscrete([*placement * self.n_agents, *sizes])
+            names = []
+            for agent in agents:
+                for part in ("person", "object", "location", "time"):
+                    names.append(f"{agent}.{part}".lstrip("."))
             self.observation_names = (*names, "asked.person", "asked.object")
         else:
-            self.read_action = self._read_words
-            head, relation, place = map(
-                _text_space, (self._heads.ravel(), [self.relation], self.locations)
-            )
-            seen = Tuple((head, relation, place, Discrete(clock)))
-            answer = Text(LONGEST_ANSWER, min_length=1, charset=PRINTABLE)
+            self.parse_action = self._parse_words
+            head = _text_space(self._heads.ravel())
+            relation = _text_space([self.relation])
+            place = _text_space(self.locations)
+            placement = Tuple((head, relation, place, Discrete(clock)))
+            answer = Text(MAX_ANSWER_LENGTH, min_length=1, charset=PRINTABLE)
             if self.n_agents > 1:
-                seen = Tuple((seen,) * self.n_agents)
+                placement = Tuple((placement,) * self.n_agents)
                 answer = Tuple((answer,) * self.n_agents)
-            self.observation_space = Tuple((seen, Tuple((head, relation))))
+            self.observation_space = Tuple((placement, Tuple((head, relation))))
             self.action_space = answer
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n = len(draws)
-        people = len(self.people)
+        spots = len(self.people)
         state = {
-            "person": np.tile(np.arange(people, dtype=np.int16), (n, 1)),
-            "thing": np.empty((n, people), np.int16),
-            "place": np.empty((n, people), np.int16),
-            "asked": np.empty(n, np.int64),
-            "order": np.empty((n, self.n_agents, people), np.int16),
+            "people": np.tile(np.arange(spots, dtype=np.int16), (n, 1)),
+            "objects": np.empty((n, spots), np.int16),
+            "locations": np.empty((n, spots), np.int16),
+            "question": np.empty(n, np.int64),
+            "routes": np.empty((n, self.n_agents, spots), np.int16),
             "key": draws[:, 0].copy(),
             "time": np.zeros(n, np.int64),
-            "seen": np.empty((n, 4 * self.n_agents + 2), np.int64),
+            "observation": np.empty((n, 4 * self.n_agents + 2), np.int64),
         }
-        begin_each(*state.values(), self.rules)
+        begin_rooms(*state.values(), self._parameters)
         return state
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        asked = np.arange(len(state["time"])), state["asked"]
+        question = np.arange(len(state["time"])), state["question"]
         answer = action.reshape(-1, self.n_agents)
-        right = state["place"][asked]
+        right = state["locations"][question]
         rewards = RIGHT * (answer == right[:, None])
         outcome = {
             "answer": answer,
             "right": right,
             "rewards": rewards,
             "reward": rewards.mean(axis=1),
-            "person": state["person"][asked],
-            "thing": state["thing"][asked],
+            "person": state["people"][question],
+            "object": state["objects"][question],
         }
-        return self.live(state, 1)[0], outcome
+        return self.simulate(state, 1)[0], outcome
 
-    def live(self, state: dict, steps: int) -> tuple[dict, np.ndarray, np.ndarray]:
-        """Return the state after so many steps, whatever is answered.
+    def simulate(self, state: dict, steps: int) -> tuple[dict, np.ndarray, np.ndarray]:
+        """Advance by several steps. Answers don't matter, because they have no effect on the room.
 
         Returns:
-            The state, and after each step what is seen, (n, steps, 4 n_agents + 2), and the right answer, (n, steps).
+            The state; the observations after each step, (n, steps, 4 n_agents + 2); and the right answers, (n, steps).
         """
         time = state["time"]
         if (time + steps).max() > self.max_step:
@@ -254,31 +250,41 @@ class Room(World):
                 f"the clock of this room ends at step {self.max_step:,}; a longer episode needs a larger max_step"
             )
         n = len(time)
-        seen = np.empty((n, steps, state["seen"].shape[1]), np.int64)
-        right = np.empty((n, steps), np.int64)
-        changes = ("person", "thing", "place", "asked")
-        room = {key: state[key].copy() for key in changes}
-        live_each(
-            *room.values(), state["order"], state["key"], time, seen, right, self.rules
+        observations = np.empty((n, steps, state["observation"].shape[1]), np.int64)
+        answers = np.empty((n, steps), np.int64)
+        changed = {
+            key: state[key].copy()
+            for key in ("people", "objects", "locations", "question")
+        }
+        simulate_rooms(
+            *changed.values(),
+            state["routes"],
+            state["key"],
+            time,
+            observations,
+            answers,
+            self._parameters,
         )
-        state = {**state, **room, "time": time + steps, "seen": seen[:, -1]}
-        return state, seen, right
+        changed["time"] = time + steps
+        changed["observation"] = observations[:, -1]
+        return {**state, **changed}, observations, answers
 
     def observe(self, state: dict) -> Any:
-        seen = state["seen"]
+        codes = state["observation"]
         if self.encoding == "index":
-            return seen
-        # As the text spaces of a batch have them: tuples of arrays of str.
-        return self._in_words(seen.T, np.full(len(seen), self.relation, object))
+            return codes
+        # A batch of Text spaces has tuples of arrays of str.
+        return self._in_words(codes.T, np.full(len(codes), self.relation, object))
 
-    def _in_words(self, seen, relation):
-        """Return an observation in words for one in integers; each of its components can be an array."""
-        quadruples = tuple(
-            (self._heads[who, what], relation, self._places[place], time)
-            for who, what, place, time in zip(*[iter(seen[:-2])] * 4)
-        )
-        question = self._heads[seen[-2], seen[-1]], relation
-        return (quadruples if self.n_agents > 1 else quadruples[0]), question
+    def _in_words(self, codes, relation):
+        """Return an observation in words. Each element of `codes` can be an integer or an array."""
+        placements = []
+        for start in range(0, 4 * self.n_agents, 4):
+            person, thing, place, time = codes[start : start + 4]
+            head = self._heads[person, thing]
+            placements.append((head, relation, self._places[place], time))
+        question = self._heads[codes[-2], codes[-1]], relation
+        return (tuple(placements) if self.n_agents > 1 else placements[0]), question
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         if self.n_agents == 1:
@@ -287,24 +293,28 @@ class Room(World):
             return {"rewards": np.zeros((len(state["time"]), self.n_agents))}
         return {"rewards": outcome["rewards"]}
 
-    def solo(self) -> RoomAlone:
-        return RoomAlone(self)
+    def single_copy(self) -> SingleRoom:
+        return SingleRoom(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.room` draws, a plain dict.
 
-        - `env`, `step`, `of`: Name of the world, steps so far, and the last that the clock shows.
-        - `locations`, `people`: The words, in their order.
+        - `env`, `step`, `of`: Name of the world, steps so far, last step of the clock.
+        - `locations`, `people`: All names, in order of their codes.
         - `placed`: A list of {person, object, location}, one for each spot.
-        - `seen`: For each agent, the number of the spot in its view.
-        - `question`: {person, object} asked for now.
-        - `answered`: {person, object, said (a list), right, reward} of the question before; None
+        - `seen`: For each agent, the index of the visible spot.
+        - `question`: {person, object} of the current question.
+        - `answered`: {person, object, said (a list), right, reward} of the previous question; None
           after a reset.
 
-        `with_memory` adds "memory", what a `MemoryAgent` held.
+        `with_memory` adds "memory", the contents of a `MemoryAgent`'s memory.
         """
         time = int(state["time"][at])
-        spots = zip(*(state[key][at] for key in ("person", "thing", "place")))
+        spots = zip(
+            state["people"][at],
+            state["objects"][at],
+            state["locations"][at],
+        )
         placed = [
             {
                 "person": self.people[person],
@@ -313,13 +323,14 @@ class Room(World):
             }
             for person, thing, place in spots
         ]
-        asked = placed[state["asked"][at]]
+        question = dict(placed[state["question"][at]])
+        del question["location"]
         answered = None
         if outcome is not None:
             codes = outcome["answer"][at].tolist()
             answered = {
                 "person": self.people[outcome["person"][at]],
-                "object": self.objects[outcome["thing"][at]],
+                "object": self.objects[outcome["object"][at]],
                 "said": [self.locations[x] if x >= 0 else None for x in codes],
                 "right": self.locations[outcome["right"][at]],
                 "reward": float(outcome["reward"][at]),
@@ -331,13 +342,13 @@ class Room(World):
             "locations": self.locations,
             "people": self.people,
             "placed": placed,
-            "question": {key: asked[key] for key in ("person", "object")},
-            "seen": [int(order[time % len(placed)]) for order in state["order"][at]],
+            "question": question,
+            "seen": [int(route[time % len(placed)]) for route in state["routes"][at]],
             "answered": answered,
         }
 
     def to_words(self, codes: Iterable[int]) -> tuple:
-        """Return an observation in words for one in integers, an array (4 n_agents + 2,).
+        """Return an observation in words from one in integers, an array (4 n_agents + 2,).
 
         >>> room = Room()
         >>> room.to_words([0, 0, 0, 42, 1, 1])
@@ -345,8 +356,11 @@ class Room(World):
         """
         return self._in_words(list(map(int, codes)), self.relation)
 
-    def _read_words(self, action, n):
-        """Answers in words of n copies, or a list of them for each agent, as codes (n, n_agents); -1 for no place."""
+    def _parse_words(self, action, n):
+        """Return the codes (n, n_agents) of answers in words, -1 if a word isn't a location.
+
+        An action has the answers of n copies; with several agents, it has a list of these for each agent.
+        """
         codes = []
         for answers in action if self.n_agents > 1 else [action]:
             if not isinstance(answers, (list, tuple, np.ndarray)):
@@ -355,19 +369,18 @@ class Room(World):
             codes.append([self.location_code.get(word, -1) for word in words])
         if list(map(len, codes)) != [n] * self.n_agents:
             raise ValueError(
-                f"an action is made of {n} answers from each agent, of whom there are {self.n_agents}; "
-                f"got {in_short(action)}"
+                f"an action needs {n} answers from each agent ({self.n_agents} in all); got {in_short(action)}"
             )
         return np.array(codes, np.int64).T
 
 
 def lower_case(answer: str | None) -> str | None:
-    """Return an answer as it is compared; TypeError for anything but a str or None."""
+    """Return an answer in lower case; raise TypeError unless it is a str or None."""
     if answer is None:
         return None
     if not isinstance(answer, str):
         raise TypeError(
-            f"an answer is a word for a place, a str, or None for no answer; got {in_short(answer)}"
+            f"an answer must be a str, or None for no answer; got {in_short(answer)}"
         )
     return answer.lower()
 
@@ -377,208 +390,268 @@ def _text_space(words):
     return Text(max(map(len, words)), min_length=min(map(len, words)), charset=letters)
 
 
-# ---------------------------------------------------------------- what happens in a room
+# ---------------------------------------------------------------- dynamics
 
-BEGIN = 1 << 30  # numbers of a stream from here on are for the start of an episode
+# Uniform numbers of a stream from this position on are for the start of an episode.
+START_POSITION = 1 << 30
 
-# The functions below work in place on spots (people,): which person is at each, with which
-# object (thing), lying where (place). order (agents, people) is the way each agent walks.
-
-
-@compiled
-def another(which, count, chance):
-    """Return one of `count` that is not `which`, all others equally likely."""
-    other = int(chance * (count - 1))
-    return other + (other >= which)
+# These functions change a room's arrays in place. people, objects and locations (spots,) are the codes at each spot;
+# routes (agents, spots) has the order in which each agent visits the spots. Several arguments u are uniform numbers.
 
 
 @compiled
-def place_for(home, locations, p_commonsense, chance, where):
-    """Return where somebody puts an object: at its usual place, or else at any other."""
-    return home if chance < p_commonsense else another(home, locations, where)
+def draw_other(excluded, count, u):
+    """Return one of `count` codes other than `excluded`, all equally likely."""
+    code = int(u * (count - 1))
+    return code + (code >= excluded)
 
 
 @compiled
-def leave(place, home, locations, p_commonsense, chance, where):
-    """Return a place by the rule of room-env 3: one is drawn until it differs from where the object lies."""
-    if place == home:
-        return another(home, locations, where)
-    elsewhere = (1 - p_commonsense) * (locations - 2) / (locations - 1)
-    if chance * (p_commonsense + elsewhere) < p_commonsense:
-        return home
-    other = int(where * (locations - 2))  # all but these two
-    other += other >= min(place, home)
-    return other + (other >= max(place, home))
+def draw_location(usual, n_locations, p_commonsense, u, u_other):
+    """Return the usual location with p_commonsense, otherwise any other."""
+    if u < p_commonsense:
+        return usual
+    return draw_other(usual, n_locations, u_other)
 
 
 @compiled
-def begin(thing, place, order, key, rules):
-    """Let everybody hold and place a different object, and draw each agent's way; return whose object is asked for."""
-    homes, locations, p_commonsense = rules[:3]
-    people = len(thing)
-    at = BEGIN
-    deck = np.arange(len(homes))
-    for row in range(people):
-        pick = row + int(number(key, at) * (len(homes) - row))
-        thing[row], deck[pick] = deck[pick], deck[row]
-        home = homes[thing[row]]
-        chance, where = number(key, at + 1), number(key, at + 2)
-        place[row] = place_for(home, locations, p_commonsense, chance, where)
-        at += 3
-    for way in order:
-        for row in range(people):
-            way[row] = row
-        for row in range(people - 1):
-            pick = row + int(number(key, at) * (people - row))
-            way[row], way[pick] = way[pick], way[row]
-            at += 1
-    return int(number(key, at) * people)
+def draw_new_location(current, usual, n_locations, p_commonsense, u, u_other):
+    """Return a location other than the current one, as in room-env 3: `draw_location`, repeated until it differs."""
+    if current == usual:
+        return draw_other(usual, n_locations, u_other)
+    p_other = (1 - p_commonsense) * (n_locations - 2) / (n_locations - 1)
+    if u * (p_commonsense + p_other) < p_commonsense:
+        return usual
+    code = int(u_other * (n_locations - 2))  # without the usual and the current one
+    code += code >= min(current, usual)
+    return code + (code >= max(current, usual))
 
 
 @compiled
-def pass_step(person, thing, place, key, time, rules):
-    """Advance a room to `time`; return whose object is asked for next.
+def begin_room(objects, locations, routes, key, parameters):
+    """Give each person a different object at some location, and draw the routes; return the spot of the question."""
+    usual, n_locations, p_commonsense = parameters[:3]
+    spots = len(objects)
+    position = START_POSITION
+    deck = np.arange(len(usual))
+    for spot in range(spots):
+        pick = spot + int(uniform_at(key, position) * (len(usual) - spot))
+        objects[spot] = deck[pick]
+        deck[pick] = deck[spot]
+        locations[spot] = draw_location(
+            usual[objects[spot]],
+            n_locations,
+            p_commonsense,
+            uniform_at(key, position + 1),
+            uniform_at(key, position + 2),
+        )
+        position += 3
+    for route in routes:
+        for spot in range(spots):
+            route[spot] = spot
+        for spot in range(spots - 1):
+            pick = spot + int(uniform_at(key, position) * (spots - spot))
+            route[spot], route[pick] = route[pick], route[spot]
+            position += 1
+    return int(uniform_at(key, position) * spots)
 
-    Everybody can get another object and place it, or else place the same one again; then two people can switch spots.
-    """
-    homes, locations, p_commonsense, p_new_location, p_new_object, p_switch, forced = (
-        rules
-    )
-    people = len(person)
-    at = time * (4 * people + 4)
-    either = p_new_object + (1 - p_new_object) * p_new_location
-    for row in range(people):
-        event = number(key, at)
-        if event < either:
+
+@compiled
+def advance_room(people, objects, locations, key, time, parameters):
+    """Advance a room to `time`; return the spot of the next question."""
+    (
+        usual,
+        n_locations,
+        p_commonsense,
+        p_new_location,
+        p_new_object,
+        p_switch_person,
+        always_moves,
+    ) = parameters
+    spots = len(people)
+    position = time * (4 * spots + 4)
+    p_placement = p_new_object + (1 - p_new_object) * p_new_location
+    for spot in range(spots):
+        event = uniform_at(key, position)
+        if event < p_placement:
             is_new = event < p_new_object
             if is_new:
-                thing[row] = another(thing[row], len(homes), number(key, at + 1))
-            home = homes[thing[row]]
-            chance, where = number(key, at + 2), number(key, at + 3)
-            if forced and not is_new:
-                place[row] = leave(
-                    place[row], home, locations, p_commonsense, chance, where
+                objects[spot] = draw_other(
+                    objects[spot], len(usual), uniform_at(key, position + 1)
+                )
+            usual_location = usual[objects[spot]]
+            u = uniform_at(key, position + 2)
+            u_other = uniform_at(key, position + 3)
+            if always_moves and not is_new:
+                locations[spot] = draw_new_location(
+                    locations[spot],
+                    usual_location,
+                    n_locations,
+                    p_commonsense,
+                    u,
+                    u_other,
                 )
             else:
-                place[row] = place_for(home, locations, p_commonsense, chance, where)
-        at += 4
-    if number(key, at) < p_switch:
-        one = int(number(key, at + 1) * people)
-        two = another(one, people, number(key, at + 2))
-        for spots in (person, thing, place):
-            spots[one], spots[two] = spots[two], spots[one]
-    return int(number(key, at + 3) * people)
+                locations[spot] = draw_location(
+                    usual_location, n_locations, p_commonsense, u, u_other
+                )
+        position += 4
+    if uniform_at(key, position) < p_switch_person:
+        first = int(uniform_at(key, position + 1) * spots)
+        second = draw_other(first, spots, uniform_at(key, position + 2))
+        for values in (people, objects, locations):
+            values[first], values[second] = values[second], values[first]
+    return int(uniform_at(key, position + 3) * spots)
 
 
 @compiled
-def look(person, thing, place, asked, order, time, seen):
-    """Fill seen (4 agents + 2,): person, object, location, time in each agent's view; the question."""
-    at = 0
-    for way in order:
-        row = way[time % len(person)]
-        seen[at] = person[row]
-        seen[at + 1] = thing[row]
-        seen[at + 2] = place[row]
-        seen[at + 3] = time
-        at += 4
-    seen[at] = person[asked]
-    seen[at + 1] = thing[asked]
+def write_observation(people, objects, locations, question, routes, time, observation):
+    """Fill observation (4 agents + 2,): person, object, location and time for each agent, then the question."""
+    start = 0
+    for route in routes:
+        spot = route[time % len(people)]
+        observation[start] = people[spot]
+        observation[start + 1] = objects[spot]
+        observation[start + 2] = locations[spot]
+        observation[start + 3] = time
+        start += 4
+    observation[start] = people[question]
+    observation[start + 1] = objects[question]
 
 
 @compiled
-def begin_each(person, thing, place, asked, order, key, time, seen, rules):
-    """Start an episode in every copy; fills everything but person, key and time."""
+def begin_rooms(
+    people,
+    objects,
+    locations,
+    question,
+    routes,
+    key,
+    time,
+    observation,
+    parameters,
+):
+    """Start an episode in every copy: fill all arrays but people, key and time."""
     for i in range(len(key)):
-        asked[i] = begin(thing[i], place[i], order[i], key[i], rules)
-        look(person[i], thing[i], place[i], asked[i], order[i], time[i], seen[i])
+        question[i] = begin_room(
+            objects[i], locations[i], routes[i], key[i], parameters
+        )
+        write_observation(
+            people[i],
+            objects[i],
+            locations[i],
+            question[i],
+            routes[i],
+            time[i],
+            observation[i],
+        )
 
 
 @compiled
-def live_each(person, thing, place, asked, order, key, time, seen, right, rules):
-    """Advance every copy by the steps of seen (n, steps, 4 agents + 2) and right (n, steps), which are filled."""
+def simulate_rooms(
+    people,
+    objects,
+    locations,
+    question,
+    routes,
+    key,
+    time,
+    observations,
+    answers,
+    parameters,
+):
+    """Advance every copy; fill observations (n, steps, 4 agents + 2) and right answers (n, steps)."""
     for i in range(len(key)):
-        for step in range(seen.shape[1]):
+        for step in range(observations.shape[1]):
             now = time[i] + step + 1
-            asked[i] = pass_step(person[i], thing[i], place[i], key[i], now, rules)
-            look(person[i], thing[i], place[i], asked[i], order[i], now, seen[i, step])
-            right[i, step] = place[i, asked[i]]
+            question[i] = advance_room(
+                people[i], objects[i], locations[i], key[i], now, parameters
+            )
+            write_observation(
+                people[i],
+                objects[i],
+                locations[i],
+                question[i],
+                routes[i],
+                now,
+                observations[i, step],
+            )
+            answers[i, step] = locations[i, question[i]]
 
 
-# ---------------------------------------------------------------- one room alone
+# ---------------------------------------------------------------- one copy
 
-BLOCK = 256  # steps that a room alone is lived ahead
+BLOCK = 256  # steps simulated together
 
 
-class RoomAlone:
-    """One room, lived ahead in blocks of steps, because nothing depends on the answers."""
+class SingleRoom(SingleCopy):
+    """A single room, simulated ahead in blocks of steps. Answers have no effect on it."""
 
     def __init__(self, world: Room):
-        self.world = world
+        super().__init__(world)
         self.is_text = world.encoding == "text"
-        self.is_plain = self.is_text and world.n_agents == 1  # in half the time
+        self.is_simple = self.is_text and world.n_agents == 1  # takes half the time
         self.heads = world._heads.tolist()
         self.relation = world.relation
         self.locations = world.locations
-        self._read = reader_of(world)
         self.start: Any = None
 
-    def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
-        """Start an episode; return observation and info."""
+    def reset(self, draws, options):
         self.start = self.world.initial(draws, options)  # the state before the block
-        self.at = 0  # steps since then
-        self.rights: list[int] = []
-        self.right = int(self.start["place"][0, self.start["asked"][0]])
+        self.position = 0  # steps since then
+        self.answers = []
+        self.answer = int(self.start["locations"][0, self.start["question"][0]])
         info = self.world.info(self.start, None)
-        return self._words(self.start["seen"][0]), {key: info[key][0] for key in info}
+        observation = self._observation(self.start["observation"][0])
+        return observation, {key: info[key][0] for key in info}
 
-    def step(
-        self, action: Any, draws: np.ndarray
-    ) -> tuple[Any, float, bool, bool, dict]:
-        """Return observation, reward, terminated, truncated and info."""
+    def step(self, action, draws):
         info = {}
-        if self.is_plain:
-            answer = action.lower() if type(action) is str else lower_case(action)
-            reward = RIGHT if answer == self.locations[self.right] else 0.0
+        if self.is_simple:
+            word = action.lower() if type(action) is str else lower_case(action)
+            reward = RIGHT if word == self.locations[self.answer] else 0.0
         else:
-            answers = self._read(action, 1).ravel().tolist()
-            rewards = [RIGHT * (answer == self.right) for answer in answers]
+            codes = self._parse(action, 1).ravel().tolist()
+            rewards = [RIGHT * (code == self.answer) for code in codes]
             reward = sum(rewards) / len(rewards)
             if len(rewards) > 1:
                 info["rewards"] = np.array(rewards)
-        at = self.at
-        if at == len(self.rights):
-            self._live_on()
-            at = 0
+        position = self.position
+        if position == len(self.answers):
+            self._simulate_block()
+            position = 0
         self.action = action
-        self.at = at + 1
-        self.right = self.rights[at]
-        if not self.is_plain:
-            return self._words(self.seen[at]), reward, False, False, info
-        who, what, place, time, whose, which = self.rows[at]
+        self.position = position + 1
+        self.answer = self.answers[position]
+        if not self.is_simple:
+            observation = self._observation(self.observations[position])
+            return observation, reward, False, False, info
+        person, thing, place, time, asked_person, asked_thing = self.rows[position]
         heads = self.heads
         relation = self.relation
-        placement = heads[who][what], relation, self.locations[place], time
-        question = heads[whose][which], relation
+        placement = heads[person][thing], relation, self.locations[place], time
+        question = heads[asked_person][asked_thing], relation
         return (placement, question), reward, False, False, info
 
-    def _words(self, seen):
-        return self.world.to_words(seen) if self.is_text else seen.copy()
+    def _observation(self, codes):
+        return self.world.to_words(codes) if self.is_text else codes.copy()
 
-    def _live_on(self):
-        self.start = self._after(self.at)
-        left = self.world.max_step - self.start["time"].item()
-        _, seen, rights = self.world.live(self.start, max(1, min(BLOCK, left)))
-        self.seen = seen[0]
-        self.rows = self.seen.tolist()
-        self.rights = rights[0].tolist()
+    def _simulate_block(self):
+        self.start = self._state_after(self.position)
+        remaining = self.world.max_step - self.start["time"].item()
+        _, observations, answers = self.world.simulate(
+            self.start, max(1, min(BLOCK, remaining))
+        )
+        self.observations = observations[0]
+        self.rows = self.observations.tolist()
+        self.answers = answers[0].tolist()
 
-    def _after(self, steps):
+    def _state_after(self, steps):
         """Return the state after so many steps of the block."""
-        return self.world.live(self.start, steps)[0] if steps else self.start
+        return self.world.simulate(self.start, steps)[0] if steps else self.start
 
-    def now(self) -> tuple[dict | None, dict | None]:
-        """Return state and outcome as the methods for batches do; both are None before the first reset."""
-        if self.start is None or self.at == 0:
+    def snapshot(self):
+        if self.start is None or self.position == 0:
             return self.start, None
-        before = self._after(self.at - 1)
-        return self.world.advance(before, self._read(self.action, 1), None)
+        previous = self._state_after(self.position - 1)
+        return self.world.advance(previous, self._parse(self.action, 1), None)

@@ -1,4 +1,4 @@
-"""The one Env around every world: actions, seeding, info and rendering; `batch.py` has the one VectorEnv."""
+"""Env: one copy of a world as a Gymnasium environment. `pushlab.envs.batch` has the VectorEnv."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
-from pushlab.envs.chance import Chance
+from pushlab.envs.chance import UniformSource
 from pushlab.envs.world import World
 from pushlab.ground.arguments import demand, in_short, one_of
 from pushlab.ground.compiled import compiled_in_place
 
 RENDER_MODES = ["rgb_array", "human"]
 
-# Frames stored for the pictures of an episode. Registered episodes have up to 3,330 (evalumap).
+# Frames stored for rendering an episode. Registered episodes have up to 3,330 (evalumap).
 MOST_FRAMES = 10_000
 
 
-def keep_frame(frames: list[dict], frame: dict) -> None:
-    """Append a frame; before the list exceeds MOST_FRAMES, remove the older half, all but the first frame."""
+def append_frame(frames: list[dict], frame: dict) -> None:
+    """Append a frame; at MOST_FRAMES, first drop the older half, all but the first frame."""
     if len(frames) >= MOST_FRAMES:
         del frames[1 : MOST_FRAMES // 2]
     frames.append(frame)
@@ -38,7 +38,7 @@ def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> 
     if isinstance(world, World):
         if params:
             raise TypeError(
-                f"{world.name} is an instance; give {', '.join(params)} to its class"
+                f"{world.name} is already built; pass {', '.join(params)} to its class"
             )
         return world
     if isinstance(world, str):
@@ -46,131 +46,129 @@ def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> 
     return world(**params)  # type: ignore[operator]
 
 
-def at_row(values: Any, row: Any) -> Any:
-    """Return copy `row` of observations, or several copies: an array, or a dict or tuple of them."""
+def at_row(values: Any, index: Any) -> Any:
+    """Index every array of a nested structure: an array, or a dict or tuple of such structures."""
     if isinstance(values, np.ndarray):
-        return values[row]
+        return values[index]
     if isinstance(values, dict):
-        return {key: at_row(value, row) for key, value in values.items()}
-    return tuple(at_row(value, row) for value in values)
+        return {key: at_row(value, index) for key, value in values.items()}
+    return tuple(at_row(value, index) for value in values)
 
 
-def check_options(world: World, options: Mapping[str, Any] | None) -> dict:
-    """Return the options of a reset; ValueError names one that the world doesn't accept."""
+def validate_options(world: World, options: Mapping[str, Any] | None) -> dict:
+    """Return the options of a reset as a dict; raise ValueError for one that the world doesn't have."""
     demand(
         options is None or isinstance(options, Mapping),
-        f"options is None or a dict; got {in_short(options)}",
+        f"options must be None or a dict; got {in_short(options)}",
     )
     options = dict(options or {})
     for name in options:
-        if name not in world.options:
-            raise ValueError(
-                f"{world.name} does not understand the reset option {in_short(name)}; "
-                f"it understands: {', '.join(world.options) or 'none'}"
-            )
+        demand(
+            name in world.options,
+            f"{world.name} has no reset option {in_short(name)}; its options: {', '.join(world.options) or 'none'}",
+        )
     return options
 
 
 # ---------------------------------------------------------------- actions
 
-NUMBERS = (int, np.int64)
-WHOLE = np.dtype(np.int64)
+INTEGER_TYPES = (int, np.int64)
 
 
 def reader_of(world: World) -> Callable[[Any, int], Any]:
-    """Return a function (action, n) → array (n, ...) of a world; it raises ValueError for an invalid action.
+    """Return a function (action, n) → array (n, ...) that validates and converts actions.
 
-    Discrete and MultiDiscrete become int64, Box its own dtype. A world with a `read_action` reads actions itself, and
-    actions of other spaces are returned unchecked. A number beyond the bounds of a Box by a rounding error of float32
-    becomes the bound. The function can be pickled.
+    The function raises ValueError for an invalid action, and can be pickled. Actions of Discrete and MultiDiscrete
+    spaces become int64, those of a Box its dtype. A number outside a Box by a float32 rounding error becomes the bound.
+    The world's own `parse_action` replaces all of this. Without one, actions of other spaces are returned unchecked.
     """
     space = world.action_space
-    if hasattr(world, "read_action"):
-        return world.read_action
+    if hasattr(world, "parse_action"):
+        return world.parse_action
     if isinstance(space, spaces.Box):
-        return partial(_read_box, world)
+        return partial(_parse_box, world)
     if isinstance(space, spaces.Discrete):
-        low = np.array([space.start], np.int64)
-        beyond = low + space.n
-        return partial(_read_number, int(low[0]), int(beyond[0]), world, low, beyond)
+        lows = np.array([space.start], np.int64)
+        stops = lows + space.n
+        return partial(_parse_integer, int(lows[0]), int(stops[0]), world, lows, stops)
     if isinstance(space, spaces.MultiDiscrete):
-        low = space.start.astype(np.int64)
-        return partial(_read_codes, world, low, low + space.nvec)
-    return _unread
+        lows = space.start.astype(np.int64)
+        return partial(_parse_integers, world, lows, lows + space.nvec)
+    return _unchanged
 
 
-def _unread(action, n):
+def _unchanged(action, n):
     return action
 
 
-def _read_number(least, most, world, low, beyond, action, n):
-    if n == 1 and type(action) in NUMBERS and least <= action < most:
-        array = low.copy()  # the commonest case, in a quarter of the time
+def _parse_integer(low, stop, world, lows, stops, action, n):
+    if n == 1 and type(action) in INTEGER_TYPES and low <= action < stop:
+        array = lows.copy()  # a shortcut for the most common case, four times as fast
         array[0] = action
         return array
-    return _read_codes(world, low, beyond, action, n)
+    return _parse_integers(world, lows, stops, action, n)
 
 
-def _read_codes(world, low, beyond, action, n):
-    array = _as_array(world, action, n, "iub", "whole numbers")
-    array = array.astype(WHOLE, copy=False)
-    codes = array if array.ndim == 2 else array.reshape(n, len(low))
-    wrong = _first_outside(codes, low, beyond)
-    if wrong >= 0:
-        row, column = divmod(wrong, len(low))
+def _parse_integers(world, lows, stops, action, n):
+    array = _as_array(world, action, n, "iub", "integers")
+    array = array.astype(np.int64, copy=False)
+    codes = array if array.ndim == 2 else array.reshape(n, len(lows))
+    position = _first_outside(codes, lows, stops)
+    if position >= 0:
+        row, column = divmod(position, len(lows))
         raise ValueError(
             f"{_component(world, row, column, n)} is {codes[row, column]}; "
-            f"it must be from {low[column]} to {beyond[column] - 1}"
+            f"it must be from {lows[column]} to {stops[column] - 1}"
         )
     return array
 
 
 @compiled_in_place
-def _first_outside(codes, low, beyond):
-    """Return the flat index of the first code that isn't in [low, beyond), or -1."""
+def _first_outside(codes, lows, stops):
+    """Return the flat index of the first code that isn't in [low, stop), or -1."""
     rows, columns = codes.shape
     for row in range(rows):
         for column in range(columns):
-            if not low[column] <= codes[row, column] < beyond[column]:
+            if not lows[column] <= codes[row, column] < stops[column]:
                 return row * columns + column
     return -1
 
 
-def _read_box(world, action, n):
+def _parse_box(world, action, n):
     space = world.action_space
     array = _as_array(world, action, n, "iubf", "numbers").astype(space.dtype)
-    inside = np.clip(array, space.low, space.high)
+    clipped = np.clip(array, space.low, space.high)
+    excess = abs(array - clipped)
     rounding = 2 * np.finfo(np.float32).eps
-    largest = rounding * np.maximum(abs(space.low), abs(space.high))
-    wrong = ~(abs(array - inside) <= largest)  # NaN is wrong, too
-    if wrong.any():
-        at = np.argwhere(wrong)[0]
-        value = array[tuple(at)].item()
-        low, high = (bound[tuple(at[1:])].item() for bound in (space.low, space.high))
+    tolerance = rounding * np.maximum(abs(space.low), abs(space.high))
+    is_invalid = ~(excess <= tolerance)  # also for NaN
+    if is_invalid.any():
+        position = tuple(np.argwhere(is_invalid)[0])
+        low = space.low[position[1:]].item()
+        high = space.high[position[1:]].item()
         raise ValueError(
-            f"{_component(world, *at, n)} is {value!r}; it must be a number from {low!r} to {high!r}, "
-            f"and is {abs(array - inside)[tuple(at)]:.3g} beyond"
+            f"{_component(world, *position, n)} is {array[position].item()!r}; "
+            f"it must be a number from {low!r} to {high!r} ({excess[position]:.3g} beyond)"
         )
-    return inside
+    return clipped
 
 
 def _as_array(world, action, n, kinds, content):
-    """Return the action as an array (n, ...) of its own; ValueError says what would make one of it."""
+    """Return an action as a new array (n, ...); raise ValueError if its shape or kind of dtype is wrong."""
     try:
         array = np.array(action)
     except (TypeError, ValueError):  # rows of different lengths
         array = np.empty(0, object)
     if array.dtype.kind not in kinds:
-        advice = ""
+        hint = ""
         if action is None:
-            advice = ": does the policy return its action?"
+            hint = ": does the policy return its action?"
         elif array.dtype.kind == "f":
-            advice = "; action.astype(int) or int(action) makes one of it"
+            hint = "; convert it with action.astype(int) or int(action)"
         elif isinstance(action, dict) and hasattr(world, "schema"):
-            advice = "; schema.notification.encode_one makes one of it"
-        kind = "a dict, " if isinstance(action, dict) else ""
+            hint = "; convert it with schema.notification.encode_one(action)"
         raise ValueError(
-            f"an action is made of {content}; got {kind}{in_short(action)}{advice}"
+            f"an action consists of {content}; got {in_short(action)}{hint}"
         )
     shape = world.action_space.shape
     if n == 1 and array.shape == shape:
@@ -182,29 +180,29 @@ def _as_array(world, action, n, kinds, content):
 
 
 def _component(world, row, column, n):
-    name = "action"
+    text = "action"
     if world.action_space.shape:
         names = world.action_names
-        name += f" component {column}" + (f" ({names[column]})" if names else "")
-    return f"{name} of copy {row}" if n > 1 else name
+        text += f" component {column}" + (f" ({names[column]})" if names else "")
+    return f"{text} of copy {row}" if n > 1 else text
 
 
 # ---------------------------------------------------------------- one copy
 
 
-class Alone:
-    """One copy of a world as a batch of one. `World.solo` can return an object with the same methods."""
+class SingleCopy:
+    """One copy of a world, as a batch of one. `World.single_copy` can return a faster subclass."""
 
     def __init__(self, world: World):
         self.world = world
         self.state: Any = None
         self.outcome: dict | None = None
-        self._read = reader_of(world)
-        # A world's default answer to one of these costs time and is always the same.
-        self._can_terminate, self._can_truncate, self._has_mask = (
-            getattr(type(world), question) is not getattr(World, question)
-            for question in ("terminated", "truncated", "mask")
-        )
+        self._parse = reader_of(world)
+        # Methods that a world inherits from World aren't called: they return a constant.
+        kind = type(world)
+        self._can_terminate = kind.terminated is not World.terminated
+        self._can_truncate = kind.truncated is not World.truncated
+        self._has_mask = kind.mask is not World.mask
 
     def reset(self, draws: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, dict]:
         """Start an episode; return observation and info."""
@@ -217,7 +215,7 @@ class Alone:
     ) -> tuple[Any, float, bool, bool, dict]:
         """Return observation, reward, terminated, truncated and info."""
         world = self.world
-        action = self._read(action, 1)
+        action = self._parse(action, 1)
         state, self.outcome = world.advance(self.state, action, draws)
         self.state = state
         return (
@@ -228,8 +226,8 @@ class Alone:
             self._info(),
         )
 
-    def now(self) -> tuple[dict | None, dict | None]:
-        """Return state and outcome; both are None before the first reset."""
+    def snapshot(self) -> tuple[dict | None, dict | None]:
+        """Return state and last outcome; both are None before the first reset."""
         return self.state, self.outcome
 
     def _info(self):
@@ -242,12 +240,12 @@ class Alone:
 
 
 class Spec:
-    """The attribute `spec` of an Env or VectorEnv: gym.make's, with the most steps of an episode if they are fixed.
+    """Descriptor for `spec`: the spec of gym.make, with the world's longest episode as max_episode_steps.
 
-    Gymnasium's TimeAwareObservation needs them. gym.make(env.spec) therefore limits the steps by a TimeLimit, too.
+    Gymnasium's TimeAwareObservation needs this limit. Therefore gym.make(env.spec) adds a TimeLimit.
     """
 
-    def __get__(self, env: Any, kind: Any = None) -> EnvSpec | None:
+    def __get__(self, env: Any, owner: Any = None) -> EnvSpec | None:
         return None if env is None else vars(env).get("_spec")
 
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
@@ -266,9 +264,9 @@ class Env(gym.Env):
         params: Keyword arguments of the world's class.
 
     Attributes:
-        world: The world, whose docstring is the environment's page.
-        state, outcome: The world's state, and the outcome of the last step: dicts of arrays with a leading axis of 1.
-        trail: For each step of the episode the entries of its outcome that the world names in `trail_of`.
+        world: The world. Its docstring documents the environment.
+        state, outcome: State of the world and outcome of the last step: dicts of arrays with a leading axis of 1.
+        trail: Outcome entries of each step of the episode, selected by the world's `trail_of`.
 
     Raises:
         ValueError: For an action outside the space or an unknown reset option.
@@ -288,50 +286,50 @@ class Env(gym.Env):
         self.observation_space = self.world.observation_space
         self.action_space = self.world.action_space
         self.trail: list = []
-        self._copy = life_of(self.world)
-        self._trail_of = self.world.trail_of and itemgetter(*self.world.trail_of)
+        self._copy = make_single_copy(self.world)
+        self._trail_entry = self.world.trail_of and itemgetter(*self.world.trail_of)
         self._is_over = True
         self._frames: list[dict] = []
-        self._chance = Chance([None], self.world.uniforms)
+        self._uniforms = UniformSource([None], self.world.uniforms)
 
     def reset(
         self, *, seed: int | None = None, options: dict | None = None
     ) -> tuple[Any, dict]:
-        """Start an episode. A seed repeats it exactly; without one the generator goes on."""
+        """Start an episode. The same seed gives the same episode; without one the generator continues."""
         super().reset(seed=seed)
-        options = check_options(self.world, options)
-        if self._chance.generators != [self.np_random]:
-            self._chance = Chance([self.np_random], self.world.uniforms)
-        first = self._copy.reset(self._chance.take(), options)
+        options = validate_options(self.world, options)
+        if self._uniforms.generators != [self.np_random]:
+            self._uniforms = UniformSource([self.np_random], self.world.uniforms)
+        result = self._copy.reset(self._uniforms.take(), options)
         self._is_over = False
         self._frames = []
         self.trail = []
-        self._show()
-        return first
+        self._update_frames()
+        return result
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict]:
-        """Return observation, reward, terminated, truncated and info. Time limits of gym.make come on top."""
+        """Return observation, reward, terminated, truncated and info."""
         if self._is_over:
-            raise ResetNeeded("the episode is over, or never began: call reset() first")
-        result = self._copy.step(action, self._chance.take())
+            raise ResetNeeded("no episode is running; call reset() first")
+        result = self._copy.step(action, self._uniforms.take())
         self._is_over = result[2] or result[3]
-        if self._trail_of:
-            self.trail.append(self._trail_of(self.outcome))
+        if self._trail_entry:
+            self.trail.append(self._trail_entry(self.outcome))
         if self.render_mode is not None:
-            self._show()
+            self._update_frames()
         return result
 
     @property
     def state(self) -> dict | None:
-        return self._copy.now()[0]
+        return self._copy.snapshot()[0]
 
     @property
     def outcome(self) -> Any:
-        return self._copy.now()[1]
+        return self._copy.snapshot()[1]
 
     def action_masks(self) -> np.ndarray:
-        """Return which actions are allowed now, bool, as sb3-contrib expects; of MultiDiscrete (sum of nvec,)."""
-        return masks(self.world, self.state, 1)[0]
+        """Return a bool mask of the actions allowed now, as sb3-contrib expects; for MultiDiscrete (sum of nvec,)."""
+        return batch_masks(self.world, self.state, 1)[0]
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute that the world exports; a method gets this environment as its first argument."""
@@ -339,34 +337,34 @@ class Env(gym.Env):
         if world is None or name not in world.exports:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         value = getattr(world, name)
-        if getattr(value, "is_reading", False):
+        if getattr(value, "is_env_property", False):
             return value(self)
         return partial(value, self) if callable(value) else value
 
     def frame(self) -> dict:
-        """Return all that a picture of this moment needs, as a plain dict."""
-        state, outcome = self._copy.now()
+        """Return the data needed to draw the current state, as a plain dict."""
+        state, outcome = self._copy.snapshot()
         if state is None:
-            raise ResetNeeded("there is no moment to show before reset()")
+            raise ResetNeeded("call reset() before frame()")
         return self.world.frame(state, outcome)
 
-    def _show(self):
+    def _update_frames(self):
         if self.render_mode is not None:
-            keep_frame(self._frames, self.frame())
+            append_frame(self._frames, self.frame())
         if self.render_mode == "human":
             from pushlab.plots.style import show
 
             show(self.world.picture(self._frames), self)
 
     def render(self) -> np.ndarray | None:
-        """Return this moment as a uint8 array (height, width, 3) in the mode "rgb_array", else None.
+        """Return a uint8 array (height, width, 3) in the mode "rgb_array", otherwise None.
 
-        After more than MOST_FRAMES steps the picture shows the first frame and the latest ones; see `keep_frame`.
+        After more than MOST_FRAMES steps the picture shows the first frame and the latest ones.
         """
         if self.render_mode != "rgb_array":
             return None
         if not self._frames:
-            raise ResetNeeded("nothing to render before reset()")
+            raise ResetNeeded("call reset() before render()")
         from pushlab.plots.style import pixels
 
         return pixels(self.world.picture(self._frames))
@@ -379,16 +377,19 @@ class Env(gym.Env):
             hide(self)
 
 
-def life_of(world: World) -> Any:
-    """Return what runs one copy. A subclass that doesn't define `solo` itself can have changed any method."""
-    solo = vars(type(world)).get("solo", Alone)
-    return solo(world)
+def make_single_copy(world: World) -> Any:
+    """Return the object that runs one copy of a world.
+
+    `single_copy` of a parent class isn't used, because the subclass could have overridden any other method.
+    """
+    single_copy = vars(type(world)).get("single_copy", SingleCopy)
+    return single_copy(world)
 
 
-def masks(world: World, state: dict | None, n: int) -> np.ndarray:
-    """Return which actions each of n copies can take, bool (n, actions): the world's mask, or all of them."""
+def batch_masks(world: World, state: dict | None, n: int) -> np.ndarray:
+    """Return a bool mask (n, actions) of the actions allowed to each of n copies."""
     if state is None:
-        raise ResetNeeded("there are no masks of actions before reset()")
+        raise ResetNeeded("call reset() before action_masks()")
     mask = world.mask(state)
     if mask is None:
         return np.ones((n, spaces.flatdim(world.action_space)), bool)

@@ -1,4 +1,4 @@
-"""World: the questions that every world answers, whatever it is about."""
+"""World: the base class of all environments' worlds."""
 
 from __future__ import annotations
 
@@ -13,38 +13,41 @@ if TYPE_CHECKING:
 
 
 def reading(method: Callable) -> Callable:
-    """Mark an exported method of a world as read without brackets: `env.time`, not `env.time()`."""
-    method.is_reading = True  # type: ignore[attr-defined]
+    """Make an exported method a property of the Env: `env.time`, not `env.time()`."""
+    method.is_env_property = True  # type: ignore[attr-defined]
     return method
 
 
 class World:
-    """A world of pure functions on a batch: every array has a leading axis of n independent copies.
+    """Dynamics of an environment as pure functions on a batch of n independent copies.
 
-    A state is a dict of arrays. A world never changes one; it returns the next. Random numbers come only as `draws`,
-    uniform on [0, 1), which the shell takes from its generators. The same draws give the same episode, alone or in a
-    batch. The shell (`pushlab.envs.shell`) adds seeding, time limits, autoreset and rendering.
+    A state is a dict of arrays. Methods never change a state; they return the next one. Observations, outcomes and
+    infos are arrays, or dicts and tuples of arrays. Every array has a leading axis of length n.
 
-    A subclass sets `observation_space` and `action_space` (of one copy) in its constructor, whose keyword arguments
-    are the environment's, and has the methods below. Observations, outcomes and infos are arrays, or dicts and
-    tuples of arrays, always with the leading axis. The shell checks and converts actions of the spaces Discrete,
-    MultiDiscrete and Box. A world with other actions can have a method read_action(action, n) that does this. A method
-    solo() can return an object that runs one copy faster than a batch of one; `Alone` in `pushlab.envs.shell` has its
-    methods.
+    All random numbers come from `draws`, uniform on [0, 1). The same draws give the same episode, alone or in a batch.
+    `Env` and `VectorEnv` add seeding, time limits, autoreset and rendering.
+
+    A subclass sets `observation_space` and `action_space` in its constructor and has the methods below. The
+    constructor's keyword arguments are the environment's.
+
+    Two methods are optional. `parse_action(action, n)` validates and converts actions; without it `Env` does so for
+    the spaces Discrete, MultiDiscrete and Box. `single_copy()` returns an object that runs a single copy faster than a
+    batch of one. Its class is a subclass of `pushlab.envs.shell.SingleCopy`.
 
     Attributes:
         observation_space, action_space: Gymnasium spaces of one copy.
-        name: The id without its namespace, for logs and pictures.
-        drawing: Name of the function of `pushlab.plots` that draws its frames.
-        uniforms: Uniform numbers that a copy needs at each reset and each step.
-        options: Names that reset(options=...) accepts.
-        observation_names, action_names: Names of the components of a vector, for logs; None numbers them.
-        action_choices: What a person can choose, [(feature, [value, ...]), ...] in the order of the components.
-        exports: Names of attributes and methods that the Env offers as its own; a method gets the Env.
-        trail_of: Names of outcome entries that the Env stores in `trail` for each step of the episode.
-        most_steps: Steps after which an episode has ended, if the arguments fix it.
-        advances_ended: Whether `advance` accepts copies whose episode has ended. The shell discards the result. A
-            batch is faster if it doesn't have to be divided.
+        name: Environment id without namespace, for logs and pictures.
+        drawing: Name of the function of `pushlab.plots` that draws the frames.
+        uniforms: Number of uniform numbers that a copy needs at each reset and each step.
+        options: Valid names for reset(options=...).
+        observation_names, action_names: Names of a vector's components, for logs; None numbers the components.
+        action_choices: Choices for a human player, [(feature, [value, ...]), ...], one per component.
+        exports: Names of attributes and methods that Env has as its own. Methods get the Env as argument.
+        trail_of: Keys of the outcome entries that Env appends to `trail` at each step.
+        most_steps: Length of the longest episode, if the arguments determine it.
+        unlogged: Keys of `info` that logs omit.
+        can_advance_ended: Whether `advance` accepts copies whose episode has ended. VectorEnv discards their results,
+            but needn't split the batch.
     """
 
     observation_space: gym.Space
@@ -59,7 +62,8 @@ class World:
     exports: tuple[str, ...] = ()
     trail_of: tuple[str, ...] = ()
     most_steps: int | None = None
-    advances_ended = False
+    unlogged: tuple[str, ...] = ()
+    can_advance_ended = False
 
     @property
     def task(self) -> str:
@@ -67,11 +71,11 @@ class World:
         return self.name
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
-        """Return the state of len(draws) copies at the start of an episode.
+        """Return the initial state of len(draws) copies.
 
         Args:
-            draws: Array (n, uniforms), which the shell overwrites after the call.
-            options: Those of reset().
+            draws: Array (n, uniforms). It is reused, so copy any values that the state stores.
+            options: Options of reset().
         """
         raise NotImplementedError
 
@@ -79,8 +83,8 @@ class World:
         """Return the next state, and the outcome: a dict of arrays (n, ...) for `reward`, `info` and `frame`.
 
         Args:
-            action: Array (n, ...), checked.
-            draws: Array (n, uniforms), which the shell overwrites after the call.
+            action: Valid actions, array (n, ...).
+            draws: Array (n, uniforms). It is reused, so copy any values that the state stores.
         """
         raise NotImplementedError
 
@@ -89,33 +93,33 @@ class World:
         raise NotImplementedError
 
     def reward(self, outcome: dict) -> np.ndarray:
-        """Return the reward of each copy, float64 (n,)."""
+        """Return the rewards, float64 (n,)."""
         return outcome["reward"]
 
     def terminated(self, state: dict) -> np.ndarray:
-        """Return whether the world itself has come to its end, bool (n,)."""
+        """Return a bool array (n,): True if the episode has reached a terminal state."""
         return np.zeros(len(next(iter(state.values()))), bool)
 
     def truncated(self, state: dict) -> np.ndarray:
-        """Return whether the world's own clock has run out, bool (n,); limits of gym.make are the shell's."""
+        """Return a bool array (n,): True if the world's own time limit has been reached."""
         return np.zeros(len(next(iter(state.values()))), bool)
 
     def mask(self, state: dict) -> np.ndarray | None:
-        """Return which actions are allowed, int8 (n, actions), for `info["action_mask"]`; None if all always are."""
+        """Return the `info["action_mask"]` of allowed actions, int8 (n, actions); None if all are always allowed."""
         return None
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        """Return further infos, a dict of arrays (n, ...).
+        """Return infos, a dict of arrays (n, ...).
 
-        `outcome` is None after a reset. Keys, types and shapes must be the same then, because recorders lay out their
-        tables by the first info. An entry without a value before the first step is False or 0.
+        `outcome` is None after a reset. The keys, dtypes and shapes must not change during an episode, because
+        recorders allocate their tables from the first info. Use False or 0 for missing values.
         """
         return {}
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
-        """Return all that a picture of copy `at` needs, a plain dict; `outcome` is None after a reset.
+        """Return the data needed to draw copy `at`, a plain dict; `outcome` is None after a reset.
 
-        By default these are the entries of state and outcome with one number for each copy.
+        The default has all scalar entries of state and outcome.
         """
         frame = {"env": self.name}
         for name, values in {**state, **(outcome or {})}.items():
@@ -125,7 +129,7 @@ class World:
 
     @property
     def picture(self) -> Callable[..., Figure]:
-        """The function of `pushlab.plots` that draws the last of the frames so far."""
+        """Function of `pushlab.plots` that draws the last of a list of frames."""
         from pushlab import plots
 
         return getattr(plots, self.drawing)

@@ -151,9 +151,9 @@ def specialised(loop: Any, name: str, **parts: Any) -> Any:
     Args:
         name: Suffix of the copy's name. It must be different for each copy.
 
-    >>> from pushlab.envs.chance import number
-    >>> specialised(number.py_func, "example").py_func.__qualname__
-    'number_example'
+    >>> from pushlab.envs.chance import uniform_at
+    >>> specialised(uniform_at.py_func, "example").py_func.__qualname__
+    'uniform_at_example'
     """
     copy = types.FunctionType(
         loop.__code__, {**loop.__globals__, **parts}, loop.__name__

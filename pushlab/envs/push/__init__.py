@@ -1,1 +1,1 @@
-"""`pushlab/push-v0`: show, dismiss or put off each arriving notification."""
+"""`pushlab/push-v0`: show, dismiss or defer each arriving notification."""

@@ -1,15 +1,14 @@
-"""What happens when arriving notifications are managed, and what the agent sees of it: loops on
-plain arrays.
+"""Dynamics of push-v0 as loops over plain arrays: actions, passing time, rewards and observations.
 
 The state of one copy is a Phone, whose arrays are changed in place:
 
 =========  ==============  =======================================================================
-core       int32 (29,)     the columns named below
+core       int32 (29,)     columns named below
 sums       float64 (11,)   each part of the reward so far, minutes of delay so far, and the key of
-                           its stream
-fate       int8 (width,)   of each notification of the horizon, in the order of arrival
-deferrals  int16 (width,)  how often it was put off
-since      int32 (width,)  the moment at which it was shown, dismissed, or found expired
+                           the stream of uniform numbers
+status     int8 (width,)   of each notification of the horizon, in order of arrival
+deferrals  int16 (width,)  how often each was deferred
+since      int32 (width,)  moment at which each was shown, dismissed, or found expired
 =========  ==============  =======================================================================
 """
 
@@ -17,75 +16,77 @@ from collections import namedtuple
 
 import numpy as np
 
-from pushlab.envs.chance import number
+from pushlab.envs.chance import uniform_at
 from pushlab.ground.compiled import compiled_in_place, inner_in_place
 
-Phone = namedtuple("Phone", "core sums fate deferrals since")
+Phone = namedtuple("Phone", "core sums status deferrals since")
 
-# What is the same in every episode; `pushlab.envs.push.world.lay_out` makes it.
+# Constants of all episodes, made by `pushlab.envs.push.world.build_tables`. Moments, days and arrivals are numbered
+# over all days of a world.
 #
-# plan           int32 (moments, 4), columns below
-# times          float64 (moments,) minutes since the first midnight of the user
-# contexts       int32 (moments, context components) codes
-# came           int64 (arrivals,) the moment of each arrival
-# first_chance   int64 (arrivals,) where its chances begin
-# notifications  int32 (arrivals, notification components) codes
-# chance         float64 (chances,) of being opened, for each arrival at its moment and those until it expires
-# minutes, cells   response times, and where those of a user, action and slot begin, (users, 2, 5, 2)
-# weights        float64 (9,) of the parts of the reward
-# limits         float64 (3,) maximum age, forbidden actions in a row, patience
-# top            int64 (components,) highest code of each component of the observation
-Life = namedtuple(
-    "Life",
-    "plan times contexts came first_chance notifications chance minutes cells "
-    "weights limits top",
+# plan               int32 (moments, 4), columns below
+# times              float64 (moments,) minutes since the first midnight of the user
+# contexts           int32 (moments, context components) codes
+# arrival_moments    int64 (arrivals,)
+# first_probability  int64 (arrivals,) index of each arrival's first entry in `probabilities`
+# notifications      int32 (arrivals, notification components) codes
+# probabilities      float64 of being opened, for each arrival at each moment until it expires
+# response_minutes   float64 response times, grouped by user, answer and time of day
+# response_cells     int (users, 2, 5, 2) start and size of each group
+# weights            float64 (9,) of the parts of the reward
+# limits             float64 (3,) maximum age, forbidden actions in a row, patience
+# highest_codes      int64 (components,) of the observation
+Tables = namedtuple(
+    "Tables",
+    "plan times contexts arrival_moments first_probability notifications probabilities "
+    "response_minutes response_cells weights limits highest_codes",
 )
-ARRIVAL, SLOT, ITS_DAY, HOUR = range(4)  # columns of the plan
-MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)  # of the limits
+ARRIVAL, SLOT, DAY_INDEX, HOUR = range(4)  # columns of the plan
+MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)  # entries of limits
 
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
-NO_ACTION = -1  # only look
+NO_ACTION = -1  # only write the observation
 
-# Columns of core. Moments, days and arrivals are counted over the whole of a world's days, notifications from the first
-# of the horizon. LOW is the first notification that is not closed yet; TAKEN the last one taken out of the cache at
-# this moment, BEFORE how many had arrived before it; WAITING_NOW and PENDING_NOW count those in the cache, and those
-# whose delayed reward is outstanding.
+# Columns of core. Notifications are numbered from the first of the horizon, which is the world's arrival FIRST_ARRIVAL.
+# FIRST_UNSETTLED is the first notification without a final status. LAST_TAKEN is the last one taken out of the cache
+# at this moment, and ARRIVED_BEFORE the number of notifications that arrived before it. N_PENDING counts shown and
+# dismissed notifications whose reward is outstanding.
 (
     MOMENT,
-    STOP,
-    DAY_NOW,
+    END_MOMENT,
+    CURRENT_DAY,
     FIRST_DAY,
-    WHO,
-    BASE,
+    USER,
+    FIRST_ARRIVAL,
     HAND,
-    ARRIVED,
-    TAKEN,
-    LOW,
-    IN_A_ROW,
-    OVER,
+    N_ARRIVED,
+    LAST_TAKEN,
+    FIRST_UNSETTLED,
+    FORBIDDEN_IN_A_ROW,
+    IS_OVER,
     WAS_FORBIDDEN,
-    ACTED_ON,
+    LAST_HANDLED,
     SHOWN_TODAY,
     DISMISSED_TODAY,
     CACHED_TODAY,
-    SHOWN_IN_ALL,
-    DISMISSED_IN_ALL,
-    CACHED_IN_ALL,
-    EXPIRED_IN_ALL,
-    FORBIDDEN_IN_ALL,
-    OPENS_IN_ALL,
-    REFUSALS_IN_ALL,
-    MISSED_IN_ALL,
-    SPARED_IN_ALL,
-    BEFORE,
-    WAITING_NOW,
-    PENDING_NOW,
+    SHOWN_TOTAL,
+    DISMISSED_TOTAL,
+    CACHED_TOTAL,
+    EXPIRED_TOTAL,
+    FORBIDDEN_TOTAL,
+    OPENS_TOTAL,
+    REFUSALS_TOTAL,
+    MISSED_TOTAL,
+    SPARED_TOTAL,
+    ARRIVED_BEFORE,
+    N_WAITING,
+    N_PENDING,
 ) = range(29)
-NOBODY = -1
+NO_NOTIFICATION = -1
 
-# Up to UNSEEN something is still to come; the others are settled, and paid with one part of the reward.
-FATES = (
+# Statuses after UNSEEN are final. Each of them gives one part of the reward.
+STATUSES = (
     "ahead",
     "in hand",
     "waiting",
@@ -99,10 +100,10 @@ FATES = (
     "expired, spared",
 )
 AHEAD, IN_HAND, WAITING, SHOWN, UNSEEN, OPENED, REFUSED, MISSED, SPARED = range(9)
-LATE = 2  # added to MISSED and SPARED
+EXPIRED_OFFSET = 2  # added to MISSED and SPARED
 
 # Parts of the reward, in the order of `pushlab.envs.push.world.WEIGHTS`.
-# A plain number makes its caller's copy of an inner function, one of NumPy's type does not.
+# They are NumPy integers, because numba copies an inner function for each plain int that a caller passes.
 (
     P_OPENED,
     P_DISMISSED,
@@ -114,229 +115,238 @@ LATE = 2  # added to MISSED and SPARED
     P_ENDLESS,
     P_FORBIDDEN,
 ) = np.arange(9)
-DELAY, KEY = 9, 10  # further columns of sums
-PAID_AS = (0, 0, 0, 0, 0, 1, 2, 3, 4, 3, 4)  # 1 + part that each fate is paid with
+DELAY = 9  # further columns of sums
+KEY = 10
+# 1 + index of the reward part of each status; 0 for none.
+STATUS_PARTS = (0, 0, 0, 0, 0, 1, 2, 3, 4, 3, 4)
 
-# Lower ends of all codes but the first, for counts, and for ages in minutes.
+# Lower ends of the ranges, all but the first, for counts and for ages in minutes.
 COUNT_EDGES = np.array([1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50])
 COUNT_CODES = np.searchsorted(COUNT_EDGES, np.arange(51), side="right")
 AGE_EDGES = np.array([15, 60, 120, 240, 480])
-MOST_DEFERRALS = 5  # this many and more have one code
+MAX_DEFERRALS = 5  # highest code, for 5 or more
 
 
 # ---------------------------------------------------------------- the user
 
 
 @inner_in_place
-def would_open(one, moment, phone, life):
-    """Return whether the user opens notification `one` if it is shown at this moment.
+def would_open(index, moment, phone, tables):
+    """Return whether the user would open a notification that is shown at the given moment.
 
-    A notification has one uniform number for its whole life, so the answer depends on when it is shown and on nothing
-    else that the agent does.
+    A notification has one uniform number per episode. So of the agent's actions only the moment of showing matters.
     """
-    arrival = phone.core[BASE] + one
-    at = life.first_chance[arrival] + moment - life.came[arrival]
-    return number(phone.sums[KEY], 2 * one) < life.chance[at]
+    arrival = phone.core[FIRST_ARRIVAL] + index
+    delay = moment - tables.arrival_moments[arrival]
+    probability = tables.probabilities[tables.first_probability[arrival] + delay]
+    return uniform_at(phone.sums[KEY], 2 * index) < probability
 
 
 @inner_in_place
-def answer_after(one, opened, moment, phone, life):
-    """Return minutes until notification `one` is answered, drawn from the history's of that action and time of day."""
-    cell = life.cells[phone.core[WHO], int(opened), life.plan[moment, SLOT]]
-    drawn = number(phone.sums[KEY], 2 * one + 1)
-    return life.minutes[cell[0] + int(drawn * cell[1])]
+def response_time(index, opened, moment, phone, tables):
+    """Return minutes until an answer, drawn from the history's times for this answer and time of day."""
+    slot = tables.plan[moment, SLOT]
+    cell = tables.response_cells[phone.core[USER], int(opened), slot]
+    u = uniform_at(phone.sums[KEY], 2 * index + 1)
+    return tables.response_minutes[cell[0] + int(u * cell[1])]
 
 
-# ---------------------------------------------------------------- what is possible
+# ---------------------------------------------------------------- allowed actions
 
 
 @inner_in_place
 def next_in_cache(phone):
-    """Return the oldest waiting notification that was not yet in hand at this moment, or -1."""
+    """Return the oldest waiting notification that hasn't been in hand at this moment, or -1."""
     core = phone.core
-    if core[WAITING_NOW] > 0:
-        for one in range(max(core[LOW], core[TAKEN] + 1), core[BEFORE]):
-            if phone.fate[one] == WAITING:
-                return one
-    return NOBODY
+    if core[N_WAITING] > 0:
+        start = max(core[FIRST_UNSETTLED], core[LAST_TAKEN] + 1)
+        for index in range(start, core[ARRIVED_BEFORE]):
+            if phone.status[index] == WAITING:
+                return index
+    return NO_NOTIFICATION
 
 
 @inner_in_place
 def is_allowed(action, phone):
     """Return whether the action has an effect now."""
-    if phone.core[OVER]:
+    if phone.core[IS_OVER]:
         return False
     if phone.core[HAND] >= 0:
         return action <= CACHE
     return action == STAND_BY or (action == CHECK and next_in_cache(phone) >= 0)
 
 
-# ---------------------------------------------------------------- time passes
+# ---------------------------------------------------------------- rewards and time
 
 
 @inner_in_place
-def earn(part, times, phone, life):
-    """Add a part of the reward `times` times; return its worth."""
-    worth = times * life.weights[part]
-    phone.sums[part] += worth
-    return worth
-
-
-@inner_in_place
-def settle_unseen(one, late, phone, life):
-    """Close an unseen notification; it is paid by whether the user would have opened it as it arrived."""
-    at_arrival = life.came[phone.core[BASE] + one]
-    if would_open(one, at_arrival, phone, life):
-        phone.fate[one] = MISSED + late
-        phone.core[MISSED_IN_ALL] += 1
-        return earn(P_MISSED, 1.0, phone, life)
-    phone.fate[one] = SPARED + late
-    phone.core[SPARED_IN_ALL] += 1
-    return earn(P_SPARED, 1.0, phone, life)
-
-
-@inner_in_place
-def has_answered(one, opened, moment, now, phone, life):
-    """Return whether notification `one`, shown at this moment, is answered by now."""
-    minutes = answer_after(one, opened, moment, phone, life)
-    return life.times[moment] + minutes <= now
-
-
-@inner_in_place
-def settle(now, phone, life):
-    """Add what has become known up to now, which at the end of the horizon is infinite; return its worth."""
-    core = phone.core
-    fate = phone.fate
-    reward = 0.0
-    for one in range(core[LOW], core[ARRIVED]):
-        came = life.came[core[BASE] + one]
-        if fate[one] == WAITING and now - life.times[came] > life.limits[MAX_AGE]:
-            phone.since[one] = core[MOMENT]
-            core[EXPIRED_IN_ALL] += 1
-            core[WAITING_NOW] -= 1
-            reward += settle_unseen(one, LATE, phone, life)
-        elif fate[one] == SHOWN:
-            shown = phone.since[one]
-            opened = would_open(one, shown, phone, life)
-            if has_answered(one, opened, shown, now, phone, life):
-                fate[one] = OPENED if opened else REFUSED
-                core[OPENS_IN_ALL if opened else REFUSALS_IN_ALL] += 1
-                core[PENDING_NOW] -= 1
-                part = P_OPENED if opened else P_DISMISSED
-                reward += earn(part, 1.0, phone, life)
-        elif fate[one] == UNSEEN:
-            opened = would_open(one, came, phone, life)
-            if has_answered(one, opened, came, now, phone, life):
-                core[PENDING_NOW] -= 1
-                reward += settle_unseen(one, 0, phone, life)
-    while core[LOW] < core[ARRIVED] and fate[core[LOW]] > UNSEEN:
-        core[LOW] += 1
+def add_reward(part, count, phone, tables):
+    """Add a part of the reward, `count` times its weight; return the sum added."""
+    reward = count * tables.weights[part]
+    phone.sums[part] += reward
     return reward
 
 
 @inner_in_place
-def pass_time(phone, life):
-    """Go on to the next moment: the waiting wait, answers come in, old ones expire, and one can arrive."""
+def settle_unseen(index, offset, phone, tables):
+    """Settle a notification that was never shown, and return its reward.
+
+    The reward depends on the user's answer if it had been shown on arrival.
+    """
+    arrived = tables.arrival_moments[phone.core[FIRST_ARRIVAL] + index]
+    opened = would_open(index, arrived, phone, tables)
+    phone.status[index] = offset + (MISSED if opened else SPARED)
+    phone.core[MISSED_TOTAL if opened else SPARED_TOTAL] += 1
+    return add_reward(P_MISSED if opened else P_SPARED, 1.0, phone, tables)
+
+
+@inner_in_place
+def has_answered(index, opened, moment, now, phone, tables):
+    """Return whether a notification shown at the given moment has been answered by now."""
+    minutes = response_time(index, opened, moment, phone, tables)
+    return tables.times[moment] + minutes <= now
+
+
+@inner_in_place
+def settle_due(now, phone, tables):
+    """Settle all notifications that have been answered or have expired by now (inf at the end); return their reward."""
     core = phone.core
-    reward = earn(P_WAIT, float(core[WAITING_NOW]), phone, life)
+    status = phone.status
+    reward = 0.0
+    for index in range(core[FIRST_UNSETTLED], core[N_ARRIVED]):
+        arrived = tables.arrival_moments[core[FIRST_ARRIVAL] + index]
+        age = now - tables.times[arrived]
+        if status[index] == WAITING and age > tables.limits[MAX_AGE]:
+            phone.since[index] = core[MOMENT]
+            core[EXPIRED_TOTAL] += 1
+            core[N_WAITING] -= 1
+            reward += settle_unseen(index, EXPIRED_OFFSET, phone, tables)
+        elif status[index] == SHOWN or status[index] == UNSEEN:
+            is_shown = status[index] == SHOWN
+            moment = phone.since[index] if is_shown else arrived
+            opened = would_open(index, moment, phone, tables)
+            if has_answered(index, opened, moment, now, phone, tables):
+                core[N_PENDING] -= 1
+                if is_shown:
+                    status[index] = OPENED if opened else REFUSED
+                    core[OPENS_TOTAL if opened else REFUSALS_TOTAL] += 1
+                    part = P_OPENED if opened else P_DISMISSED
+                    reward += add_reward(part, 1.0, phone, tables)
+                else:
+                    reward += settle_unseen(index, 0, phone, tables)
+    while (
+        core[FIRST_UNSETTLED] < core[N_ARRIVED]
+        and status[core[FIRST_UNSETTLED]] > UNSEEN
+    ):
+        core[FIRST_UNSETTLED] += 1
+    return reward
+
+
+@inner_in_place
+def advance_time(phone, tables):
+    """Advance to the next moment: pay for waiting, settle, and receive a notification; return the reward."""
+    core = phone.core
+    reward = add_reward(P_WAIT, float(core[N_WAITING]), phone, tables)
     if next_in_cache(phone) >= 0:
-        reward += earn(P_IDLE, 1.0, phone, life)
+        reward += add_reward(P_IDLE, 1.0, phone, tables)
     core[MOMENT] += 1
     moment = core[MOMENT]
-    core[TAKEN] = NOBODY
-    core[BEFORE] = core[ARRIVED]
-    at_end = moment == core[STOP]
-    core[OVER] = int(at_end)
-    if core[WAITING_NOW] + core[PENDING_NOW] > 0:
-        now = np.inf if at_end else life.times[moment]
-        reward += settle(now, phone, life)
+    core[LAST_TAKEN] = NO_NOTIFICATION
+    core[ARRIVED_BEFORE] = core[N_ARRIVED]
+    at_end = moment == core[END_MOMENT]
+    core[IS_OVER] = int(at_end)
+    if core[N_WAITING] + core[N_PENDING] > 0:
+        now = np.inf if at_end else tables.times[moment]
+        reward += settle_due(now, phone, tables)
     if not at_end:
-        plan = life.plan[moment]
-        if plan[ITS_DAY] != core[DAY_NOW]:
-            core[DAY_NOW] = plan[ITS_DAY]
+        plan = tables.plan[moment]
+        if plan[DAY_INDEX] != core[CURRENT_DAY]:
+            core[CURRENT_DAY] = plan[DAY_INDEX]
             core[SHOWN_TODAY : CACHED_TODAY + 1] = 0
         if plan[ARRIVAL] >= 0:
-            one = plan[ARRIVAL] - core[BASE]
-            core[HAND] = one
-            phone.fate[one] = IN_HAND
-            core[ARRIVED] = one + 1
+            index = plan[ARRIVAL] - core[FIRST_ARRIVAL]
+            core[HAND] = index
+            phone.status[index] = IN_HAND
+            core[N_ARRIVED] = index + 1
     return reward
 
 
-# ---------------------------------------------------------------- what the agent does
+# ---------------------------------------------------------------- actions
 
 
 @inner_in_place
-def put_off(phone, life):
-    """Lay what is in hand into the cache; return what too many deferrals cost."""
+def defer(phone, tables):
+    """Move the notification in hand to the cache; return the reward, which is negative beyond `patience`."""
     core = phone.core
-    one = core[HAND]
-    core[HAND] = NOBODY
-    phone.fate[one] = WAITING
-    phone.deferrals[one] += 1
-    core[WAITING_NOW] += 1
+    index = core[HAND]
+    core[HAND] = NO_NOTIFICATION
+    phone.status[index] = WAITING
+    phone.deferrals[index] += 1
+    core[N_WAITING] += 1
     core[CACHED_TODAY] += 1
-    core[CACHED_IN_ALL] += 1
-    deferrals = phone.deferrals[one]
-    too_many = deferrals if deferrals > life.limits[PATIENCE] else 0
-    return earn(P_ENDLESS, float(too_many), phone, life)
+    core[CACHED_TOTAL] += 1
+    deferrals = phone.deferrals[index]
+    count = deferrals if deferrals > tables.limits[PATIENCE] else 0
+    return add_reward(P_ENDLESS, float(count), phone, tables)
 
 
 @inner_in_place
-def act(action, phone, life):
-    """Take one step; return the reward. A phone that has come to its end stays as it is."""
+def take_action(action, phone, tables):
+    """Take one step; return the reward. A phone at its end doesn't change."""
     core = phone.core
-    one = core[HAND]
+    index = core[HAND]
     reward = 0.0
-    core[ACTED_ON] = one
+    core[LAST_HANDLED] = index
     core[WAS_FORBIDDEN] = int(not is_allowed(action, phone))
-    if core[OVER]:
+    if core[IS_OVER]:
         return reward
-    passes = action == STAND_BY
-    puts_off = action == CACHE
+    time_passes = action == STAND_BY
+    defers = action == CACHE
     if core[WAS_FORBIDDEN]:
-        reward = earn(P_FORBIDDEN, 1.0, phone, life)
-        core[FORBIDDEN_IN_ALL] += 1
-        core[IN_A_ROW] += 1
-        passes = core[IN_A_ROW] >= life.limits[MAX_FORBIDDEN]
-        puts_off = passes and one >= 0
+        reward = add_reward(P_FORBIDDEN, 1.0, phone, tables)
+        core[FORBIDDEN_TOTAL] += 1
+        core[FORBIDDEN_IN_A_ROW] += 1
+        time_passes = core[FORBIDDEN_IN_A_ROW] >= tables.limits[MAX_FORBIDDEN]
+        defers = time_passes and index >= 0
     elif action == CHECK:
-        one = next_in_cache(phone)
-        phone.fate[one] = IN_HAND
-        core[HAND] = one
-        core[TAKEN] = one
-        core[ACTED_ON] = one
-        core[WAITING_NOW] -= 1
-        reward = earn(P_LOOK, 1.0, phone, life)
+        index = next_in_cache(phone)
+        phone.status[index] = IN_HAND
+        core[HAND] = index
+        core[LAST_TAKEN] = index
+        core[LAST_HANDLED] = index
+        core[N_WAITING] -= 1
+        reward = add_reward(P_LOOK, 1.0, phone, tables)
     elif action == SHOW or action == DISMISS:
-        phone.fate[one] = SHOWN if action == SHOW else UNSEEN
+        phone.status[index] = SHOWN if action == SHOW else UNSEEN
         core[SHOWN_TODAY + action] += 1
-        core[SHOWN_IN_ALL + action] += 1
-        phone.since[one] = core[MOMENT]
-        core[HAND] = NOBODY
-        core[PENDING_NOW] += 1
+        core[SHOWN_TOTAL + action] += 1
+        phone.since[index] = core[MOMENT]
+        core[HAND] = NO_NOTIFICATION
+        core[N_PENDING] += 1
         if action == SHOW:
-            came = life.came[core[BASE] + one]
-            phone.sums[DELAY] += life.times[core[MOMENT]] - life.times[came]
-    if passes or not core[WAS_FORBIDDEN]:
-        core[IN_A_ROW] = 0
-    if puts_off:
-        reward += put_off(phone, life)
-    if passes:
-        reward += pass_time(phone, life)
+            arrived = tables.arrival_moments[core[FIRST_ARRIVAL] + index]
+            phone.sums[DELAY] += tables.times[core[MOMENT]] - tables.times[arrived]
+    if time_passes or not core[WAS_FORBIDDEN]:
+        core[FORBIDDEN_IN_A_ROW] = 0
+    if defers:
+        reward += defer(phone, tables)
+    if time_passes:
+        reward += advance_time(phone, tables)
     return reward
 
 
-# ---------------------------------------------------------------- what the agent sees
+# ---------------------------------------------------------------- observations
 
 
 @inner_in_place
 def count_code(count):
+    """Return the code of a count's range."""
     return COUNT_CODES[min(count, len(COUNT_CODES) - 1)]
 
 
 @inner_in_place
 def age_code(minutes):
+    """Return the code of an age's range."""
     code = 0
     for edge in AGE_EDGES:
         code += int(minutes >= edge)
@@ -344,106 +354,112 @@ def age_code(minutes):
 
 
 @inner_in_place
-def describe(one, at, phone, life, seen):
-    """Write a notification's codes and deferrals into seen[at:]; return where the next component goes.
+def write_notification(index, start, phone, tables, observation):
+    """Write a notification's codes and deferrals to observation[start:]; return the position after them.
 
-    Without a notification they are the highest codes, which mean none.
+    Without a notification (-1) they are the highest codes, which mean none.
     """
-    wide = life.notifications.shape[1]
-    for column in range(wide + 1):
-        seen[at + column] = life.top[at + column]
-    if one >= 0:
-        for column in range(wide):
-            seen[at + column] = life.notifications[phone.core[BASE] + one, column]
-        seen[at + wide] = min(phone.deferrals[one], MOST_DEFERRALS)
-    return at + wide + 1
+    width = tables.notifications.shape[1]
+    stop = start + width
+    for position in range(start, stop + 1):
+        observation[position] = tables.highest_codes[position]
+    if index >= 0:
+        arrival = phone.core[FIRST_ARRIVAL] + index
+        for column in range(width):
+            observation[start + column] = tables.notifications[arrival, column]
+        observation[stop] = min(phone.deferrals[index], MAX_DEFERRALS)
+    return stop + 1
 
 
 @inner_in_place
-def look(phone, life, seen):
-    """Write the observation; the world's `observation_names` name its components."""
+def write_observation(phone, tables, observation):
+    """Write the codes that the world's `observation_names` names."""
     core = phone.core
-    moment = min(core[MOMENT], core[STOP] - 1)
-    now = life.times[moment]
-    head = NOBODY
-    oldest = now + 1.0  # when the first notification without an answer was shown
+    moment = min(core[MOMENT], core[END_MOMENT] - 1)
+    now = tables.times[moment]
+    head = NO_NOTIFICATION
+    oldest = now + 1.0  # time at which the first unanswered notification was shown
     pending = 0
-    if core[WAITING_NOW] + core[PENDING_NOW] > 0:
-        for one in range(core[LOW], core[ARRIVED]):
-            if phone.fate[one] == WAITING and head < 0:
-                head = one
-            elif phone.fate[one] == SHOWN:
+    if core[N_WAITING] + core[N_PENDING] > 0:
+        for index in range(core[FIRST_UNSETTLED], core[N_ARRIVED]):
+            if phone.status[index] == WAITING and head < 0:
+                head = index
+            elif phone.status[index] == SHOWN:
                 pending += 1
-                oldest = min(oldest, life.times[phone.since[one]])
-    wide = life.contexts.shape[1]
-    for column in range(wide):
-        seen[column] = life.contexts[moment, column]
-    at = describe(int(core[HAND]), wide, phone, life, seen)
-    seen[at] = count_code(core[WAITING_NOW])
-    at = describe(head, at + 1, phone, life, seen)
-    seen[at] = life.top[at]
+                oldest = min(oldest, tables.times[phone.since[index]])
+    width = tables.contexts.shape[1]
+    for column in range(width):
+        observation[column] = tables.contexts[moment, column]
+    at = write_notification(int(core[HAND]), width, phone, tables, observation)
+    observation[at] = count_code(core[N_WAITING])
+    at = write_notification(head, at + 1, phone, tables, observation)
+    observation[at] = tables.highest_codes[at]
     if head >= 0:
-        seen[at] = age_code(now - life.times[life.came[core[BASE] + head]])
-    seen[at + 1] = count_code(pending)
-    seen[at + 2] = age_code(now - oldest) if pending else life.top[at + 2]
+        arrived = tables.arrival_moments[core[FIRST_ARRIVAL] + head]
+        observation[at] = age_code(now - tables.times[arrived])
+    observation[at + 1] = count_code(pending)
+    observation[at + 2] = tables.highest_codes[at + 2]
+    if pending:
+        observation[at + 2] = age_code(now - oldest)
     for column in range(3):
-        seen[at + 3 + column] = count_code(core[SHOWN_TODAY + column])
-    plan = life.plan[moment]
-    seen[at + 6] = plan[HOUR]
-    seen[at + 7] = core[FIRST_DAY] + life.top[at + 7] - plan[ITS_DAY]
+        observation[at + 3 + column] = count_code(core[SHOWN_TODAY + column])
+    plan = tables.plan[moment]
+    last_day = core[FIRST_DAY] + tables.highest_codes[at + 7]
+    observation[at + 6] = plan[HOUR]
+    observation[at + 7] = last_day - plan[DAY_INDEX]
 
 
 # ---------------------------------------------------------------- all copies
 
 
 @compiled_in_place
-def live_each(
+def step_phones(
     action,
     reward,
-    seen,
+    observation,
     mask,
     core,
     sums,
-    fate,
+    status,
     deferrals,
     since,
     plan,
     times,
     contexts,
-    came,
-    first_chance,
+    arrival_moments,
+    first_probability,
     notifications,
-    chance,
-    minutes,
-    cells,
+    probabilities,
+    response_minutes,
+    response_cells,
     weights,
     limits,
-    top,
+    highest_codes,
 ):
-    """Take one step of every copy, or only look if the action is NO_ACTION.
+    """Step every copy; fill reward (n,), observation (n, components) and the mask of the next actions (n, 5).
 
-    Fills reward (n,), seen (n, components) and mask (n, 5), which says what is allowed next. After the end that is
-    stand-by, for agents that must always choose something.
+    NO_ACTION leaves a copy and its reward as they are. After the end only stand-by is allowed, for agents that must
+    always choose an action.
     """
-    life = Life(
+    tables = Tables(
         plan,
         times,
         contexts,
-        came,
-        first_chance,
+        arrival_moments,
+        first_probability,
         notifications,
-        chance,
-        minutes,
-        cells,
+        probabilities,
+        response_minutes,
+        response_cells,
         weights,
         limits,
-        top,
+        highest_codes,
     )
     for i in range(len(action)):
-        phone = Phone(core[i], sums[i], fate[i], deferrals[i], since[i])
+        phone = Phone(core[i], sums[i], status[i], deferrals[i], since[i])
         if action[i] != NO_ACTION:
-            reward[i] = act(action[i], phone, life)
-        look(phone, life, seen[i])
-        for each in range(STAND_BY):
-            mask[i, each] = is_allowed(each, phone)
+            reward[i] = take_action(action[i], phone, tables)
+        write_observation(phone, tables, observation[i])
+        for option in range(STAND_BY):
+            mask[i, option] = is_allowed(option, phone)
         mask[i, STAND_BY] = core[i, HAND] < 0
