@@ -112,7 +112,7 @@ def test_agents_that_differ_in_their_environments_are_not_compared():
     log = make_grid()
     rest = log[(log["agent"] == "a") | (log["env"] != "y") | (log["seed"] != 2)]
     for table in (plots.policy_table, plots.curve_table):
-        with pytest.raises(ValueError, match="agent b, seed 2, in 'y'"):
+        with pytest.raises(ValueError, match="agent b, seed 2, has no return in 'y'"):
             table(rest)
 
 

@@ -437,6 +437,7 @@ def reward_parts(
     layout: Any = figure.get_layout_engine()
     layout.set(w_pad=0.05, h_pad=0.08)
     panels = figure.subplots(rows, 4, sharey=True).ravel()
+    styles = series_styles(log["agent"])
     values = [0.0]
     labels = []
     for ax, column in zip(panels, columns):
@@ -445,7 +446,8 @@ def reward_parts(
         ax.axhline(0, color=INK, lw=0.8, zorder=1)
         table = curve_table(last, column, window=window, over="episode")
         values.extend(table[["mean", "low", "high"]].to_numpy().ravel())
-        labels.append(_draw_part(ax, table, has_names=ax is panels[0]))
+        has_names = ax is panels[0] and len(styles) > 1
+        labels.append(_draw_part(ax, table, styles, has_names))
         ax.set_xlim(0)
         ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
     round_limits(panels[0].yaxis, np.nanmin(values), np.nanmax(values))
@@ -456,19 +458,14 @@ def reward_parts(
     return figure
 
 
-def _draw_part(ax, table, has_names):
-    """Draw a curve per agent and return the labels of their ends.
-
-    Args:
-        has_names: Whether labels contain the agent's name, if there are several.
-    """
-    styles = series_styles(table["agent"])
+def _draw_part(ax, table, styles, has_names):
+    """Draw a curve per agent and return the labels of their ends, with or without the agent's name."""
     labels = []
     for name, line in table.groupby("agent", sort=False):
         banded_line(ax, line["episode"], line, styles[name], lw=1.8)
         x, y = line[["episode", "mean"]].iloc[-1]
         text = short_number(y)
-        if has_names and len(styles) > 1:
+        if has_names:
             text = f"{short(name, 12)} {text}"
         labels.append((x, y, text, styles[name][0]))
     return labels

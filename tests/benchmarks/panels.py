@@ -33,19 +33,24 @@ PLAYED = 4000  # milliseconds that a player is watched
 WATCH = """
 import time as _time
 from pushlab.plots import widgets as _widgets
-_drawn, _png, _shot, _keep = [], _widgets.png, _widgets.Panel.shot, _widgets.Panel.keep
-def _png_timed(figure):
-    begun = _time.perf_counter()
-    made = _png(figure)
-    _drawn.append([_time.perf_counter() - begun, len(made)])
-    return made
-def _shot_timed(panel, state):
-    begun, before = _time.perf_counter(), len(_drawn)
-    shot = _shot(panel, state)
-    if len(_drawn) > before:
-        _drawn[-1].insert(0, _time.perf_counter() - begun)
-    return shot
-_widgets.png, _widgets.Panel.shot = _png_timed, _shot_timed
+_timings = []
+_png = _widgets.png
+_render = _widgets.Panel.render
+_cache_size = _widgets.Panel.cache_size
+def _timed_png(figure):
+    start = _time.perf_counter()
+    file = _png(figure)
+    _timings.append([_time.perf_counter() - start, len(file)])
+    return file
+def _timed_render(panel, state):
+    start = _time.perf_counter()
+    before = len(_timings)
+    rendered = _render(panel, state)
+    if len(_timings) > before:
+        _timings[-1].insert(0, _time.perf_counter() - start)
+    return rendered
+_widgets.png = _timed_png
+_widgets.Panel.render = _timed_render
 """
 
 IN_KERNEL = """async (code) => {
@@ -229,12 +234,14 @@ def measure(lab, name):
     for found in lab.page.evaluate(RUN_CELLS):
         cell = Cell(lab, found)
         for control, move in cell.moves():
-            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.keep = 0; _drawn.clear()")
+            lab.page.evaluate(
+                IN_KERNEL, "_widgets.Panel.cache_size = 0; _timings.clear()"
+            )
             fresh = cell.times(move)
             kernel = json.loads(
-                lab.page.evaluate(IN_KERNEL, "import json; print(json.dumps(_drawn))")
+                lab.page.evaluate(IN_KERNEL, "import json; print(json.dumps(_timings))")
             )
-            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.keep = _keep")
+            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.cache_size = _cache_size")
             times = cell.times(move)
             if not kernel or min(fresh + times) >= WAIT:
                 print(f"{name}: {control} changed no picture", file=sys.stderr)
