@@ -7,8 +7,6 @@ With several environments, a run is one seed in all of them and its score is the
 meet the same users with every seed, so users don't count as runs.
 """
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -90,7 +88,14 @@ def _mean_over_runs(runs):
     )
 
 
-def _run_scores(log, value, by="agent", columns=(), statistic="mean", runs="seed"):
+def _run_scores(
+    log,
+    value,
+    by="agent",
+    columns=(),
+    statistic="mean",
+    runs="seed",
+):
     """Return a table with one column per run: `value`, averaged over episodes, then over environments.
 
     Args:
@@ -233,7 +238,8 @@ def curve_table(
         value, statistic = _reward_column(log, over)
 
     positions = [name for name in ("episode", "step") if name in log]
-    if log.assign(_run=_run_index(log)).duplicated(["_run", *positions]).any():
+    rows = log.assign(_run=_run_index(log))
+    if rows.duplicated(["_run", *positions]).any():
         raise ValueError(
             f"a run has the same {positions[-1]} more than once; "
             f"the columns {', '.join(RUN_COLUMNS)} and episode must identify runs"
@@ -308,7 +314,14 @@ def learning_curve(
     return ax.figure
 
 
-def _draw_curves(ax, table, by, over, bound=None, is_share=False):
+def _draw_curves(
+    ax,
+    table,
+    by,
+    over,
+    bound=None,
+    is_share=False,
+):
     """Draw lines with their bands, and label their ends with name and last value.
 
     Args:
@@ -337,8 +350,10 @@ def _draw_curves(ax, table, by, over, bound=None, is_share=False):
     first = table[over].min()
     last = table[over].max()
     ax.set_xlim(0 if first < 0.2 * last else first, last)
-    ax.xaxis.set_major_locator(MaxNLocator(4, integer=True, steps=(1, 2, 2.5, 5, 10)))
-    round_limits(ax.yaxis, min(0, np.nanmin(values)), np.nanmax(values))
+    locator = MaxNLocator(4, integer=True, steps=(1, 2, 2.5, 5, 10))
+    ax.xaxis.set_major_locator(locator)
+    low = min(0, np.nanmin(values))
+    round_limits(ax.yaxis, low, np.nanmax(values))
     if ax.get_ylim()[0] < 0:
         ax.axhline(0, color=INK, lw=0.8, zorder=1)
     label_line_ends(ax, labels)
@@ -377,7 +392,8 @@ def sweep_curve(
         (6.4, 4.4),
     )
     _draw_curves(ax, table, "agent", over)
-    for line, style in zip(ax.lines, series_styles(table["agent"]).values()):
+    styles = series_styles(table["agent"]).values()
+    for line, style in zip(ax.lines, styles):
         line.set(marker=style[2], markersize=5.5, clip_on=False)
     settings = list(tables)
     if 0 < 8 * settings[0] <= settings[-1]:
@@ -434,8 +450,7 @@ def reward_parts(
     columns = [total, *(name for name in parts if last[name].any())]
     rows = -(-len(columns) // 4)
     figure = sheet(9, 0.9 + 1.7 * rows, title, lead)
-    layout: Any = figure.get_layout_engine()
-    layout.set(w_pad=0.05, h_pad=0.08)
+    figure.get_layout_engine().set(w_pad=0.05, h_pad=0.08)
     panels = figure.subplots(rows, 4, sharey=True).ravel()
     styles = series_styles(log["agent"])
     values = [0.0]
@@ -511,7 +526,8 @@ def compare_policies(
         hollow = str(name).lower() == CHANCE
         draw_mean(ax, styles[name], line["mean"], row, interval, hollow=hollow)
     means = [short_number(mean) for mean in table["mean"]]
-    name_rows(ax, table.index, means, [style[0] for style in styles.values()])
+    colours = [style[0] for style in styles.values()]
+    name_rows(ax, table.index, means, colours)
     ax.tick_params(axis="y", pad=12)
     return ax.figure
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -72,7 +71,14 @@ def credit_scores(frames: Sequence[Mapping], agent: str = "") -> Figure:
     return stage.figure
 
 
-def _draw_group(stage, frame, row, name, colour, highest):
+def _draw_group(
+    stage,
+    frame,
+    row,
+    name,
+    colour,
+    highest,
+):
     """Draw the histogram of a group's scores, and its share of refused people.
 
     Args:
@@ -95,7 +101,14 @@ def _draw_group(stage, frame, row, name, colour, highest):
         fc=colour,
         alpha=BAND,
     )
-    ax.step(edges, [*after, 0], where="post", color=colour, lw=2, ls="-")
+    ax.step(
+        edges,
+        [*after, 0],
+        where="post",
+        color=colour,
+        lw=2,
+        ls="-",
+    )
     ax.axvline(0, color=INK, lw=1.6)
     ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest), yticks=[])
     log_odds = np.log(PROBABILITIES / (1 - PROBABILITIES))
@@ -156,7 +169,7 @@ def _draw_losses(stage, frames):
         label_line_ends(ax, [(end, best, "best", INK)])
 
 
-def _set_loss_axis(ax: Axes, values: Sequence[float]) -> None:
+def _set_loss_axis(ax, values):
     """Set limits and ticks for losses, on a logarithmic axis if they span more than a factor of twenty."""
     low = min(values)
     high = max(values)

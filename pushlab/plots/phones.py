@@ -292,7 +292,8 @@ def _draw_status_icons(stage, texts):
         bell = "vibrate" if ringer == "vibrate" else "ringer"
         icon(stage, bell, [(right - 3, 42.5)], 6, SURFACE, 1.1)
     if ringer == "silent":
-        stage.line([(right - 10, 36), (right + 4, 50)], SURFACE, 1.3, z=9)
+        ends = [(right - 10, 36), (right + 4, 50)]
+        stage.line(ends, SURFACE, 1.3, z=9)
 
 
 def _charge(battery):
@@ -315,7 +316,15 @@ def _draw_empty_card(stage, y, height, text):
     stage.text(middle, y + 41, text, weight="bold", align="center")
 
 
-def _draw_app(stage, x, y, notification, labels, name_width, topic_width=126):
+def _draw_app(
+    stage,
+    x,
+    y,
+    notification,
+    labels,
+    name_width,
+    topic_width=126,
+):
     """Draw an app's tile and name, the notification's priority as bars, and its topic below.
 
     Args:
@@ -326,7 +335,8 @@ def _draw_app(stage, x, y, notification, labels, name_width, topic_width=126):
     left = x + 34
     name = app_name(_app(texts) or "Notification")
     name = fit(name, name_width, LEAD, "bold")
-    tile(stage, x, y, 26, name[0], app_colour(_app(notification)))
+    colour = app_colour(_app(notification))
+    tile(stage, x, y, 26, name[0], colour)
     stage.text(left, y + 6, name, weight="bold")
     topic = _topic(notification, labels) or "no subject"
     stage.text(left, y + 22, fit(topic, topic_width, SMALL), SMALL)
@@ -346,17 +356,32 @@ def _draw_priority(stage, x, y, priority):
         stage.box(x + 6 * bar, y - height, 4, height, 1, colour, z=9)
 
 
-def _draw_past_card(stage, y, notification, labels, time, outcome):
+def _draw_past_card(
+    stage,
+    y,
+    notification,
+    labels,
+    time,
+    outcome,
+):
     """Draw an earlier notification with the mark of its outcome and its time; see `stage.mark`."""
     right = CARD + CARD_WIDTH
     name_width = CARD_WIDTH - 64 - text_width(time, SMALL)
-    stage.box(CARD, y, CARD_WIDTH, 50, 13, blend(SURFACE, 0.84, DAWN), z=6)
+    fill = blend(SURFACE, 0.84, DAWN)
+    stage.box(CARD, y, CARD_WIDTH, 50, 13, fill, z=6)
     _draw_app(stage, CARD + 10, y + 11, notification, labels, name_width, 106)
     stage.label(right - 12, y + 17, time, align="right")
     mark(stage, outcome, [(right - 20, y + 35)], 7.5)
 
 
-def _draw_screen(stage, frame, pushes, last, texts, choosing):
+def _draw_screen(
+    stage,
+    frame,
+    pushes,
+    last,
+    texts,
+    choosing,
+):
     """Draw the clock, the card of the last push and those of two earlier ones."""
     labels = frame.get("labels") or {}
     day = texts.get("day", "")
@@ -398,7 +423,8 @@ def _draw_card(stage, y, push, labels):
     stage.box(CARD, y, CARD_WIDTH, 86, 13, SURFACE, z=6)
     _draw_app(stage, CARD + 10, y + 11, notification, labels, 92)
     stage.label(right - 12, y + 17, "now", align="right")
-    stage.line([(CARD + 12, y + 52), (right - 12, y + 52)], LINE, 0.8)
+    ends = [(CARD + 12, y + 52), (right - 12, y + 52)]
+    stage.line(ends, LINE, 0.8)
 
     outcome = _outcome(push)
     left = right - 38 - text_width(outcome, SMALL, "bold")
@@ -449,12 +475,20 @@ def _draw_context(stage, texts):
     return 148 + 54 * row
 
 
-def _draw_chip(stage, x, y, width, feature, text):
+def _draw_chip(
+    stage,
+    x,
+    y,
+    width,
+    feature,
+    text,
+):
     """Draw the icon, name and value of a feature. Unknown values are grey."""
     stage.box(x, y, width, 46, 9, SURFACE, LINE)
     icon(stage, icon_name(feature), [(x + 18, y + 23)], 7.5, BLUE, 1.4)
     name = feature_role(feature) or spoken(feature)
-    stage.label(x + 34, y + 15, fit(name, width - 39, SMALL))
+    name = fit(name, width - 39, SMALL)
+    stage.label(x + 34, y + 15, name)
     colour = TEXT
     weight = "normal"
     if _is_known(text):
@@ -474,7 +508,15 @@ def _draw_score(stage, pushes, last, agent, top):
     name_axes(ax, xlabel="steps")
     ax.xaxis.labelpad = 0
     ax.plot(steps, reward, color=BLUE, ls="-", lw=2.2)
-    ax.plot(last, reward[-1], "o", color=BLUE, ms=6.5, clip_on=False, zorder=6)
+    ax.plot(
+        last,
+        reward[-1],
+        "o",
+        color=BLUE,
+        ms=6.5,
+        clip_on=False,
+        zorder=6,
+    )
     name = fit(plain(agent), 100, TICK, "bold")
     ends = [(last, reward[-1], f"{name} {short_number(reward[-1])}", BLUE)]
     if pushes and all(push.get("best") is not None for push in pushes):
@@ -761,15 +803,18 @@ def _draw_cache(stage, frame):
         x = LEFT + 12 + 198 * column
         is_next = column == 0
         edge = INK if is_next else LINE
-        stage.box(x, 102, 188, 76, 10, edge=edge, line=1.5 if is_next else 1, z=4)
+        line = 1.5 if is_next else 1
+        stage.box(x, 102, 188, 76, 10, edge=edge, line=line, z=4)
         _draw_app(stage, x + 10, 111, waiting["notification"], labels, 136)
         mark(stage, "waiting", [(x + 23, 159)])
         age = _duration(frame["now"] - waiting["arrived"])
         stage.text(x + 44, 159, age, weight="bold")
         deferrals = f"put off {waiting['deferrals']}×"
         stage.label(x + 178, 159, deferrals, align="right")
-    if cache[count:]:
-        _draw_rest(stage, LEFT + 12 + 198 * count, cache[count:], frame["now"])
+    rest = cache[count:]
+    if rest:
+        x = LEFT + 12 + 198 * count
+        _draw_rest(stage, x, rest, frame["now"])
 
 
 def _draw_rest(stage, x, waiting, now):

@@ -151,7 +151,16 @@ def _draw_items(ax, points, shown):
     if shown is not None:
         x, y = points[shown]
         ax.plot([0, x], [0, y], color=ORANGE, lw=1.6, ls=(0, (3, 2)))
-        ax.plot(x, y, "o", ms=19, mfc=LIT, mec=ORANGE, mew=1.6, zorder=7)
+        ax.plot(
+            x,
+            y,
+            "o",
+            ms=19,
+            mfc=LIT,
+            mec=ORANGE,
+            mew=1.6,
+            zorder=7,
+        )
         ax.plot(x, y, "o", ms=9, color=ORANGE, zorder=8)
 
 
@@ -307,7 +316,8 @@ def preference_map(
         ax.spines[:].set(visible=True, color=LINE)
         _draw_circle(ax)
         users = np.asarray(paths[name])
-        _draw_paths(ax, users @ _plane(items, users.shape[-1]).T, colour)
+        plane = _plane(items, users.shape[-1])
+        _draw_paths(ax, users @ plane.T, colour)
         _draw_item_axes(ax, _item_points(items), item_names)
     return figure
 
@@ -316,8 +326,22 @@ def _draw_paths(ax, users, colour):
     """Draw paths in the plane, shape (users, steps, 2)."""
     faint = blend(colour, 0.5, SURFACE)
     ax.plot(*users.transpose(2, 1, 0), color=faint, lw=0.7, ls="-")
-    ax.plot(*users[:, 0].T, "o", ms=3.6, mfc=SURFACE, mec=faint, mew=0.8)
-    ax.plot(*users[:, -1].T, "o", ms=4.6, color=colour, mec=SURFACE, mew=0.5)
+    ax.plot(
+        *users[:, 0].T,
+        "o",
+        ms=3.6,
+        mfc=SURFACE,
+        mec=faint,
+        mew=0.8,
+    )
+    ax.plot(
+        *users[:, -1].T,
+        "o",
+        ms=4.6,
+        color=colour,
+        mec=SURFACE,
+        mew=0.5,
+    )
 
 
 def _draw_item_axes(ax, points, names):

@@ -60,7 +60,8 @@ def room(
         A figure of 9 x 5 inches.
     """
     frame = latest(frames)
-    views = [frame["placed"][number] for number in dict.fromkeys(frame["seen"])]
+    numbers = dict.fromkeys(frame["seen"])
+    views = [frame["placed"][number] for number in numbers]
     seen = [f"{_owner_and_object(view)} at the {view['location']}" for view in views]
     stage = Stage(900, 500)
     stage.heading(
@@ -222,12 +223,13 @@ def _draw_memory(stage, top, name, memory):
         row, column = divmod(slot, columns)
         x = SIDE + column * width
         y = top + 24 + row * height
+        size = (width - 5, height - 5)
         if slot >= len(items):
-            stage.box(x, y, width - 5, height - 5, 6, "none", MUTED, dash=DASH)
+            stage.box(x, y, *size, 6, "none", MUTED, dash=DASH)
             continue
         item = items[slot]
         line = 2.4 if item.get("used") else 1.1
-        stage.box(x, y, width - 5, height - 5, 6, fill, edge, line)
+        stage.box(x, y, *size, 6, fill, edge, line)
         for line_number, text in enumerate(_slot_texts(item, capacity)):
             stage.text(
                 x + (width - 5) / 2,
@@ -315,7 +317,9 @@ def _draw_last_answer(stage, frames):
     if not answer:
         stage.text(42, 432, "No question has been answered yet", LEAD, TEXT)
         return
-    source = (frames[-2:][0].get("memory") or {}).get("source", "")
+    previous = frames[-2:][0]
+    memory = previous.get("memory") or {}
+    source = memory.get("source", "")
     if answer["reward"] < 1:
         source = f"{source}   it was: {answer['right']}".strip()
     question = f"Where was {_owner_and_object(answer)}?"

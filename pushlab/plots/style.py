@@ -521,7 +521,13 @@ def row_panels(
     texts = iter(interval_words(intervals.to_numpy(float)))
     for ax, (heading, table) in zip(panels[:, 0], tables.items()):
         name_axes(ax)
-        ax.set_title(heading, size=SMALL, weight="normal", color=TEXT, pad=20)
+        ax.set_title(
+            heading,
+            size=SMALL,
+            weight="normal",
+            color=TEXT,
+            pad=20,
+        )
         default_texts = [next(texts) for _ in range(len(table))]
         row_styles = [styles.get(name) or styles["other"] for name in table["name"]]
         _draw_row_means(ax, table, row_styles)
@@ -544,7 +550,13 @@ def _draw_row_means(ax, table, styles):
 
 def draw_upright(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) -> None:
     """Draw a vertical line through a chart of rows, with text above it."""
-    ax.axvline(x, color=INK, lw=1.6, ls=dash, zorder=3)
+    ax.axvline(
+        x,
+        color=INK,
+        lw=1.6,
+        ls=dash,
+        zorder=3,
+    )
     ax.annotate(
         text,
         (x, 1),
