@@ -204,7 +204,7 @@ def phone(
     texts = _texts_by_role(context, labels)
     _draw_screen(stage, frame, pushes, last, texts, choosing)
     title = _push_title(pushes, labels, choosing)
-    stage.heading(title, _push_lead(frame), LEFT)
+    stage.heading(title, _push_subtitle(frame), LEFT)
     bottom = _draw_context(stage, _feature_texts(context, labels))
     _draw_score(stage, pushes, frame["step"], agent, bottom)
     _draw_last_pushes(stage, pushes[-20:], bottom)
@@ -221,7 +221,7 @@ def _push_title(pushes, labels, choosing):
     return "Nothing has been pushed yet"
 
 
-def _push_lead(frame):
+def _push_subtitle(frame):
     env = plain(frame["env"]).removeprefix("pushlab/")
     user = fit(plain(frame["user"]), 240, LEAD)
     return f"{env} · user {user} · step {frame['step']:,} of {frame['of']:,}"
@@ -603,7 +603,7 @@ def inbox(
     time = _clock_time(frame["now"] - midnight)
     title = fit(_inbox_title(frame, time), 608, TITLE, "bold")
     stage = Stage(900, 460)
-    stage.heading(title, _inbox_lead(frame, agent), LEFT)
+    stage.heading(title, _inbox_subtitle(frame, agent), LEFT)
     _draw_inbox_screen(stage, frame, time, agent, choosing)
     _draw_cache(stage, frame)
     _draw_places(stage, frame["places"], frame["now"], midnight)
@@ -660,7 +660,7 @@ def _inbox_title(frame, time):
     return plain(f"The {topic} notification {result}")
 
 
-def _inbox_lead(frame, agent):
+def _inbox_subtitle(frame, agent):
     """Return the environment, the user, the agent's action, the number of waiting notifications and the reward."""
     parts = [plain(frame["env"]).removeprefix("pushlab/")]
     parts.append(f"user {fit(plain(frame['user']), 110, LEAD)}")

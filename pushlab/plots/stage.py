@@ -107,7 +107,7 @@ class Stage:
         )
 
     def heading(self, title: str, lead: str = "", left: float = MARGIN) -> float:
-        """Write a title and a lead at the top, and return their lower end."""
+        """Write a title and a subtitle at the top, and return their lower end."""
         return write_heading(self.figure, title, lead, left)
 
     def label(

@@ -238,7 +238,7 @@ def write_heading(
     lead: str = "",
     left: float = MARGIN,
 ) -> float:
-    """Write a title and a lead at the top of a figure, and return their lower end.
+    """Write a title and a subtitle at the top of a figure, and return their lower end.
 
     Args:
         left: Left end of both.
