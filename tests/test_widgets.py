@@ -167,32 +167,32 @@ def test_choices_send_a_notification_and_log_its_reward():
 
 def test_buttons_are_grey_while_their_action_is_not_allowed():
     env = gym.make("pushlab/push-v0", max_episode_steps=6)
-    seat = widgets.you_are_the_agent(env, seed=2)
-    while not seat.is_over:
-        allowed = [button for button in seat.buttons if not button.disabled]
+    manual = widgets.you_are_the_agent(env, seed=2)
+    while not manual.is_over:
+        allowed = [button for button in manual.buttons if not button.disabled]
         names = [button.description for button in allowed]
-        assert set(names) == set(seat.frames[-1]["allowed"])
-        before = pixels(seat)
+        assert set(names) == set(manual.frames[-1]["allowed"])
+        before = pixels(manual)
         allowed[-1].click()
-        assert seat.log[-1]["action"] == names[-1]
-        assert pixels(seat) != before
-    assert all(button.disabled for button in seat.buttons)
-    assert "The episode is over." in seat.caption.value
-    seat.act(0)
-    assert len(seat.log) == 6
-    seat.restart.click()
-    assert repr(seat) == "you are the agent: episode 2, step 0, reward 0"
-    seat.act(4)
-    assert seat.log[-1]["episode"] == 1
+        assert manual.log[-1]["action"] == names[-1]
+        assert pixels(manual) != before
+    assert all(button.disabled for button in manual.buttons)
+    assert "The episode is over." in manual.caption.value
+    manual.act(0)
+    assert len(manual.log) == 6
+    manual.restart.click()
+    assert repr(manual) == "you are the agent: episode 2, step 0, reward 0"
+    manual.act(4)
+    assert manual.log[-1]["episode"] == 1
 
 
 @pytest.mark.parametrize("agents", [1, 2])
 def test_an_action_of_text_is_the_text_of_the_choice(agents):
     room = gym.make("pushlab/RoomEnv-v0", n_agents=agents)
-    seat = widgets.you_are_the_agent(room, seed=3)
-    seat.act([0] * agents)
-    desk = seat.choices["answer" if agents == 1 else "answer 0"][0]
-    answer = seat.log[0]["action"]
+    manual = widgets.you_are_the_agent(room, seed=3)
+    manual.act([0] * agents)
+    desk = manual.choices["answer" if agents == 1 else "answer 0"][0]
+    answer = manual.log[0]["action"]
     assert answer == (desk if agents == 1 else {"answer 0": desk, "answer 1": desk})
 
 
@@ -202,7 +202,7 @@ def test_actions_without_a_list_raise_an_error():
 
 
 def test_no_control_passes_keys_to_the_notebook():
-    seat = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"))
+    manual = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"))
     panel = explore(lambda few, many: draw_bar(), few=[1, 2], many=list(range(40)))
-    for control in (*seat.menus, *panel.controls.values()):
+    for control in (*manual.menus, *panel.controls.values()):
         assert control._view_name in ("ToggleButtonsView", "SelectionSliderView")
