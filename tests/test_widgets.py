@@ -35,7 +35,7 @@ def figure_pixels(figure):
 
 def test_moving_a_control_shows_the_picture_of_its_value():
     ranges = {"height": (0.0, 2.0, 0.1), "colour": ["blue", "green"], "shown": True}
-    panel = explore(draw_bar, describe=lambda height, **_: f"<{height}>", **ranges)
+    panel = explore(draw_bar, say=lambda height, **_: f"<{height}>", **ranges)
     assert panel.values == {"height": 1.0, "colour": "blue", "shown": True}
     for name, value in (("height", 0.5), ("colour", "green"), ("shown", False)):
         before = pixels(panel)
@@ -55,9 +55,7 @@ def test_without_a_sentence_the_alternative_text_names_the_controls():
 
 
 def test_an_error_is_shown_as_text_until_the_next_picture():
-    panel = explore(
-        lambda x=1: draw_bar(1 / x), describe=lambda x: f"x is {x}", x=(0, 3, 1)
-    )
+    panel = explore(lambda x=1: draw_bar(1 / x), say=lambda x: f"x is {x}", x=(0, 3, 1))
     before = pixels(panel)
     panel.controls["x"].value = 0
     for text in (panel.caption.value, panel.image.tooltip):

@@ -160,7 +160,7 @@ class Explorer(Panel):
 
     Args:
         picture: Function of the names in `ranges` that returns a Figure or Axes.
-        describe: Function of the same names that returns a sentence, for readers who can't see the picture.
+        say: Function of the same names that returns a sentence, for readers who can't see the picture.
         ranges: name=(low, high, step) creates a slider, of integers if all three are integers. name=[values] creates
             a choice, name=True or False a checkbox. A control starts at the default of `picture`, or else at its first
             value.
@@ -187,12 +187,12 @@ class Explorer(Panel):
         self,
         picture: Callable,
         /,
-        describe: Callable | None = None,
+        say: Callable | None = None,
         **ranges: Any,
     ):
         super().__init__()
         self.picture = picture
-        self.describe = describe
+        self.say = say
         self.controls = {}
         parameters = inspect.signature(picture).parameters
         for name, values in ranges.items():
@@ -218,7 +218,7 @@ class Explorer(Panel):
     def draw(self, state: Any) -> tuple[Any, str]:
         values = self.values
         picture = self.picture(**values)
-        caption = self.describe(**values) if self.describe else ""
+        caption = self.say(**values) if self.say else ""
         return picture, caption
 
 
