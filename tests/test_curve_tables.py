@@ -133,7 +133,7 @@ def test_agents_that_differ_in_their_environments_are_not_compared():
     is_other_seed = log["seed"] != 2
     incomplete = log[(log["agent"] == "a") | is_other_env | is_other_seed]
     for table in (plots.policy_table, plots.curve_table):
-        with pytest.raises(ValueError, match="agent b, seed 2, in 'y'"):
+        with pytest.raises(ValueError, match="agent b, seed 2, has no return in 'y'"):
             table(incomplete)
 
 

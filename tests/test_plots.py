@@ -1,4 +1,4 @@
-"""Each public picture has readable words, and the numbers of its data."""
+"""Tests of plots: each public plot has readable text and the numbers of its data."""
 
 from io import StringIO
 
@@ -20,26 +20,30 @@ def table(text):
     return pd.read_csv(StringIO(text), skipinitialspace=True)
 
 
-# ---------------------------------------------------------------- what is drawn
+# ---------------------------------------------------------------- data
 
 
 def make_log():
-    """Under seed s the learner earns e + 0.1 s a step in episode e, chance 1."""
+    """Return a log: with seed s the learner's reward per step in episode e is e + 0.1 s, that of "random" 1."""
     names = ["agent", "seed", "episode", "step"]
     levels = [("learner", "random"), range(3), range(4), (1, 2)]
     log = pd.MultiIndex.from_product(levels, names=names).to_frame(index=False)
-    earned = log["episode"] + 0.1 * log["seed"]
+    reward = log["episode"] + 0.1 * log["seed"]
+    parts = {
+        "info.parts.opened": log["step"] * reward,
+        "info.parts.wait": -log["step"],
+    }
     return log.assign(
         env="pushlab/push-v0",
-        reward=earned.where(log["agent"] == "learner", 1.0),
+        reward=reward.where(log["agent"] == "learner", 1.0),
         cost=3.0 + log["seed"],
         size=2 ** log["episode"],
-        **{"info.parts.opened": log["step"] * earned, "info.parts.wait": -log["step"]},
+        **parts,
     )
 
 
 def make_engagements():
-    """On a Monday morning 3 of 12 notifications are opened, that evening 15 of 20."""
+    """Return engagements of a Monday: 3 of 12 notifications are opened in the morning, 15 of 20 in the evening."""
     hours = np.repeat([8, 20], [12, 20])
     opened = [True] * 3 + [False] * 9 + [True] * 15 + [False] * 5
     return pd.DataFrame(
@@ -54,7 +58,7 @@ def make_engagements():
 
 
 def make_frame(step, opened=None, **features):
-    """A frame of the phone; `opened` None is the one after reset()."""
+    """Return a frame of the phone. `opened` is None after reset()."""
     push = None
     context = {"day": "1", "time": "afternoon", "anUnknownLongFeature": "a, b " * 20}
     if opened is not None:
@@ -102,7 +106,7 @@ TASKS = table(
        patient, reward, 0,      9,    planning"""
 )
 TASKS["abilities"] = TASKS["abilities"].str.split()
-RUNS = {"ours": np.array([[0.9, 0.7], [0.8, 0.6]]), "theirs": np.zeros((2, 2))}
+RUNS = {"new": np.array([[0.9, 0.7], [0.8, 0.6]]), "baseline": np.zeros((2, 2))}
 EFFECTS = table(
     """estimator,           estimate, low,  high, truth, covers
        doubly robust,       2.1,      1.5,  2.75, 2.0,   True
@@ -145,7 +149,7 @@ DIFFERENCES = table(
 
 
 def lifetime(**settings):
-    """A is learned, half of it is lost while B is learned, and A is learned again."""
+    """Return the report of a lifetime: A is learned, half lost while B is learned, then A is learned again."""
     learning = np.linspace(0, 8, 9)
     log = log_of(
         ("test", {"A": [0, 0], "B": [0, 0]}),
@@ -161,25 +165,28 @@ def lifetime(**settings):
     return lifelong_report(log, experts, settings=Settings(**settings))
 
 
-def frames_of(env, steps=3, **arguments):
+def make_frames(env, steps=3, **arguments):
+    """Return the frames of an episode with random actions."""
     env = gym.make(f"pushlab/{env}", **arguments)
     options = {"seed": 1, "steps": steps, "record": "frames", "progress": False}
-    return rollout(env, RandomAgent(), **options)[1][0]
+    _, films = rollout(env, RandomAgent(), **options)
+    return films[0]
 
 
-def learned_map():
+def draw_learned_map():
     env = gym.make("pushlab/evalumap2-v0")
     agent = ThompsonSampling()
     rollout(env, agent, steps=20, progress=False)
-    return plots.learned_heatmap(plots.learned_heatmap_table(agent, env, most=4))
+    learned = plots.learned_heatmap_table(agent, env, most=4)
+    return plots.learned_heatmap(learned)
 
 
-def preferences():
+def draw_preferences():
     paths = {"greedy": np.ones((2, 3, 2)), "oracle": np.ones((2, 3, 2))}
     return plots.preference_map(paths, np.eye(2), item_names=["news", "sport"])
 
 
-# name: (how to draw it, words on it, coordinates that its lines, marks and bars have)
+# {name: (function that draws it, texts in it, coordinates of its lines, marks and bars)}
 PICTURES = {
     "learning_curve": (
         lambda: plots.learning_curve(
@@ -228,28 +235,28 @@ PICTURES = {
         lambda: plots.open_heatmap(make_engagements(), "place", "time"),
         "home, office, morning, evening, 0.75, 0.25",
     ),
-    "learned_heatmap": (learned_map, "morning, evening, what is true"),
+    "learned_heatmap": (draw_learned_map, "morning, evening, what is true"),
     "phone": (
         lambda: plots.phone(PHONE, agent="thompson"),
         "thompson, mira, Bank, finance, opened, afternoon, Tuesday",
     ),
-    "room": (lambda: plots.room(frames_of("RoomEnv-v0")), "desk, umbrella"),
-    "shelf": (lambda: plots.shelf(frames_of("RECEnv-v0")), "preference now"),
-    "preference_map": (preferences, "greedy, oracle, news, sport"),
+    "room": (lambda: plots.room(make_frames("RoomEnv-v0")), "desk, umbrella"),
+    "shelf": (lambda: plots.shelf(make_frames("RECEnv-v0")), "preference now"),
+    "preference_map": (draw_preferences, "greedy, oracle, news, sport"),
     "patient": (
-        lambda: plots.patient(frames_of("ODE-HIV-v0")),
+        lambda: plots.patient(make_frames("ODE-HIV-v0")),
         "virus, effectors",
     ),
     "epidemic": (
-        lambda: plots.epidemic(frames_of("ODE-Opioid-v0")),
+        lambda: plots.epidemic(make_frames("ODE-Opioid-v0")),
         "misuse, illicit, deaths, nothing done",
     ),
     "limits_to_growth": (
-        lambda: plots.limits_to_growth(frames_of("ODE-World3-v1")),
+        lambda: plots.limits_to_growth(make_frames("ODE-World3-v1")),
         "people, resources, food, pollution",
     ),
     "credit_scores": (
-        lambda: plots.credit_scores(frames_of("Credit-v0", 2)),
+        lambda: plots.credit_scores(make_frames("Credit-v0", 2)),
         "paid back, fell behind, refused",
     ),
     "promise": (
@@ -273,12 +280,12 @@ PICTURES = {
     ),
     "score_intervals": (
         lambda: plots.score_intervals(estimate.score_table(RUNS)),
-        "ours, theirs, interquartile mean, optimality gap",
+        "new, baseline, interquartile mean, optimality gap",
         [0.75, 0.25],
     ),
     "performance_profiles": (
         lambda: plots.performance_profiles(estimate.profile_table(RUNS, [0, 0.65, 1])),
-        "ours, theirs, score",
+        "new, baseline, score",
         [0.65, 0.75],
     ),
     "power_curve": (
@@ -365,8 +372,8 @@ CASES = [
 ]
 
 
-def numbers_drawn(figure):
-    """Coordinates of all lines, marks and bars, in units of the data."""
+def drawn_coordinates(figure):
+    """Return the coordinates of all lines, marks and bars in units of the data."""
     points = [np.empty((0, 2))]
     for ax in figure.axes:
         points += [line.get_xydata() for line in ax.lines]
@@ -380,14 +387,14 @@ def numbers_drawn(figure):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_picture_has_readable_words_and_the_numbers_of_its_data(name, good_picture):
-    draw, words, *coordinates = PICTURES[name]
+def test_a_picture_has_readable_text_and_the_numbers_of_its_data(name, good_picture):
+    draw, texts, *expected = PICTURES[name]
     picture = draw()
     written = " | ".join(good_picture(picture))
-    assert [word for word in words.split(", ") if word not in written] == []
-    drawn = numbers_drawn(picture.figure or picture)
-    for number in sum(coordinates, []):
-        assert np.isclose(drawn, number, rtol=1e-3).any(), number
+    assert [text for text in texts.split(", ") if text not in written] == []
+    coordinates = drawn_coordinates(picture.figure or picture)
+    for number in sum(expected, []):
+        assert np.isclose(coordinates, number, rtol=1e-3).any(), number
 
 
 def test_every_public_picture_has_a_case():
@@ -397,7 +404,7 @@ def test_every_public_picture_has_a_case():
     assert set(PICTURES) | elsewhere == set(plots.__all__) - others - tables
 
 
-def test_drawing_leaves_matplotlib_as_it_was_until_the_style_is_asked_for():
+def test_drawing_does_not_change_matplotlib_until_use_style_is_called():
     with matplotlib.rc_context({"axes.facecolor": "red"}):
         before = dict(matplotlib.rcParams)
         picture = plots.phone(PHONE[:1])
@@ -408,24 +415,25 @@ def test_drawing_leaves_matplotlib_as_it_was_until_the_style_is_asked_for():
         assert matplotlib.rcParams["axes.facecolor"] != "red"
 
 
-def test_chance_keeps_its_look_and_twelve_agents_look_different():
+def test_the_random_agent_has_one_style_and_twelve_agents_have_different_styles():
     styles = plots.series_styles([*range(12), "random"])
-    assert len({(colour, marker) for colour, _, marker in styles.values()}) == 13
+    visible = {(colour, marker) for colour, _, marker in styles.values()}
+    assert len(visible) == 13
     assert plots.series_styles(["random", 0]).items() <= styles.items()
 
 
 def test_the_inbox_counts_the_events_of_the_day(good_picture):
-    frames = frames_of("push-v0", 60)
-    now = frames[-1]
-    assert now["now"] < 1440  # minutes: the first day
-    outcomes = [event["outcome"] for event in now["events"]]
-    words = good_picture(plots.inbox(frames, choosing=True))
-    assert set(now["allowed"]) <= set(words)
-    lanes = words[words.index("arrived") :]
+    frames = make_frames("push-v0", 60)
+    last = frames[-1]
+    assert last["now"] < 1440  # minutes: the first day
+    outcomes = [event["outcome"] for event in last["events"]]
+    texts = good_picture(plots.inbox(frames, choosing=True))
+    assert set(last["allowed"]) <= set(texts)
+    lanes = texts[texts.index("arrived") :]
     for lane, count in (
         ("arrived", len(outcomes)),
         ("opened", outcomes.count("opened")),
-        ("waiting", len(now["cache"])),
+        ("waiting", len(last["cache"])),
     ):
         assert lanes[lanes.index(lane) + 1] == str(count), lane
 
@@ -444,9 +452,10 @@ def test_open_rates_are_shares_with_wilson_intervals_in_the_order_of_the_day():
 
     subjects = np.repeat([f"s{number}" for number in range(30)], range(31, 1, -1))
     many = pd.DataFrame({"subject": subjects, "action": "opened"})
-    folded = plots.open_rate_table(many, "subject")
-    assert len(folded) == 12 and folded["subject"].iloc[-1] == "19 more"
-    assert folded["notifications"].sum() == len(subjects)
+    grouped = plots.open_rate_table(many, "subject")
+    assert len(grouped) == 12
+    assert grouped["subject"].iloc[-1] == "19 more"
+    assert grouped["notifications"].sum() == len(subjects)
 
 
 def test_engagements_are_counted_by_day_hour_and_place():
@@ -460,13 +469,15 @@ def test_engagements_are_counted_by_day_hour_and_place():
     arrivals = plots.arrival_table(engagements).set_index(["day", "hour"])
     assert len(arrivals) == 7 * 24
     assert arrivals["notifications"]["Monday", 20] == 20
-    later = engagements.assign(posted=engagements["posted"] + pd.Timedelta(1, "day"))
-    day = plots.day_table(pd.concat([later, engagements]), "2019-02-18")
-    assert len(day) == 32 and day["posted"].is_monotonic_increasing
+    next_day = engagements["posted"] + pd.Timedelta(1, "day")
+    two_days = pd.concat([engagements.assign(posted=next_day), engagements])
+    day = plots.day_table(two_days, "2019-02-18")
+    assert len(day) == 32
+    assert day["posted"].is_monotonic_increasing
     assert day.groupby("app")["opened"].sum().tolist() == [3, 15]
 
 
-def test_a_policy_map_has_the_shares_of_the_actions_that_count(good_picture):
+def test_a_policy_map_has_the_shares_of_the_listed_actions(good_picture):
     log = table(
         """place,  time,    action
            home,   night,   2
@@ -477,10 +488,10 @@ def test_a_policy_map_has_the_shares_of_the_actions_that_count(good_picture):
            office, morning, 9"""
     )
     picture = plots.policy_map(log, actions={2: "cache", 0: "show"})
-    words = good_picture(picture)
-    assert {"morning", "night", "cache", "of 4", "show", "of 1"} <= set(words)
+    texts = good_picture(picture)
+    assert {"morning", "night", "cache", "of 4", "show", "of 1"} <= set(texts)
     widths = [bar.get_width() for bar in picture.axes[0].patches]
-    # The second cell has one decision: 9 doesn't count.
+    # The second cell has one decision, because action 9 isn't listed.
     assert widths == pytest.approx([0.9 * 0.75, 0.9 * 0.25, 0.9])
 
 
@@ -493,10 +504,11 @@ def test_tests_of_a_lifetime_have_means_and_intervals_over_episodes_or_lifetimes
     assert forgotten[["count", "over"]].tolist() == [2, "episodes"]
     assert tests["mean"]["B"].tolist() == [0, 0, 8, 8]
     several = plots.evaluation_table([lifetime()] * 3)
-    assert (several["count"] == 3).all() and (several["over"] == "lifetimes").all()
+    assert (several["count"] == 3).all()
+    assert (several["over"] == "lifetimes").all()
 
 
-def test_variants_of_one_task_are_named_by_what_differs():
+def test_variants_of_a_task_are_named_by_their_differences():
     blocks = []
     for noise in (0, 0.5):
         for kind in ("train", "test"):
@@ -521,6 +533,6 @@ def test_variants_of_one_task_are_named_by_what_differs():
         ),
     ],
 )
-def test_an_error_names_what_cannot_be_drawn(call, message):
+def test_an_error_names_the_faulty_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()

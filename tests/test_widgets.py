@@ -1,4 +1,4 @@
-"""Widgets show the picture of their controls, with words and alternative text."""
+"""Tests of widgets: they show the picture of their controls, with a caption and alternative text."""
 
 from io import BytesIO
 
@@ -26,7 +26,7 @@ def pixels(panel):
     return Image.open(BytesIO(panel.image.value)).convert("RGB").tobytes()
 
 
-def pixels_of(figure):
+def figure_pixels(figure):
     return pixels(explore(lambda x: figure, x=(0, 1, 1)))
 
 
@@ -41,8 +41,8 @@ def test_moving_a_control_shows_the_picture_of_its_value():
         before = pixels(panel)
         panel.controls[name].value = value
         assert pixels(panel) != before
-        assert pixels(panel) == pixels_of(draw_bar(**panel.values))
-    assert "&lt;0.5&gt;" in panel.words.value
+        assert pixels(panel) == figure_pixels(draw_bar(**panel.values))
+    assert "&lt;0.5&gt;" in panel.caption.value
     assert panel.image.tooltip == "<0.5>"
 
 
@@ -54,20 +54,21 @@ def test_without_a_sentence_the_alternative_text_names_the_controls():
     assert panel.image.tooltip == "explore: height = 2"
 
 
-def test_an_error_is_shown_in_words_until_the_next_picture():
+def test_an_error_is_shown_as_text_until_the_next_picture():
     panel = explore(lambda x=1: draw_bar(1 / x), say=lambda x: f"x is {x}", x=(0, 3, 1))
     before = pixels(panel)
     panel.controls["x"].value = 0
-    for words in (panel.words.value, panel.image.tooltip):
-        assert "ZeroDivisionError: division by zero" in words
+    for text in (panel.caption.value, panel.image.tooltip):
+        assert "ZeroDivisionError: division by zero" in text
     assert pixels(panel) == before
     panel.controls["x"].value = 2
-    assert "x is 2" in panel.words.value and panel.image.tooltip == "x is 2"
+    assert "x is 2" in panel.caption.value
+    assert panel.image.tooltip == "x is 2"
 
 
 @pytest.mark.parametrize("values", [(1, 0, 1), "abc"])
 def test_an_error_names_the_range(values):
-    with pytest.raises(ValueError, match="height: expected"):
+    with pytest.raises(ValueError, match="height must be"):
         explore(draw_bar, height=values)
 
 
@@ -76,10 +77,10 @@ def test_a_picture_is_drawn_once_until_another_cell_has_run(monkeypatch, tmp_pat
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     config = Config(HistoryManager={"enabled": False})
     shell = shells.InteractiveShell.instance(config=config)
-    drawn = []
+    drawn_heights = []
 
     def picture(height=0.0):
-        drawn.append(height)
+        drawn_heights.append(height)
         return draw_bar(height)
 
     try:
@@ -88,19 +89,19 @@ def test_a_picture_is_drawn_once_until_another_cell_has_run(monkeypatch, tmp_pat
         shell.run_cell(cell, store_history=True)
         slider = shell.user_ns["panel"].controls["height"]
         for height in (0.1, 0.3, 0.1):
-            slider.set_state({"value": height})  # as the page does
-        assert drawn == [0.0, 0.1, 0.3]
-        # What the picture is drawn from may have changed.
+            slider.set_state({"value": height})  # like the page
+        assert drawn_heights == [0.0, 0.1, 0.3]
+        # Another cell may have changed the data of the picture.
         shell.run_cell("1", store_history=True)
         slider.set_state({"value": 0.3})
-        assert drawn == [0.0, 0.1, 0.3, 0.3]
-        slider.value = 0.1  # code may change more than the control
+        assert drawn_heights == [0.0, 0.1, 0.3, 0.3]
+        slider.value = 0.1  # code may also change the data
         slider.set_state({"value": 0.3})
-        assert drawn[4:] == [0.1, 0.3]
-        shell.user_ns["panel"].keep = 0  # it depends on another widget, say
+        assert drawn_heights[4:] == [0.1, 0.3]
+        shell.user_ns["panel"].cache_size = 0  # as if it depended on another widget
         for height in (0.5, 0.3):
             slider.set_state({"value": height})
-        assert drawn[6:] == [0.5, 0.3]
+        assert drawn_heights[6:] == [0.5, 0.3]
     finally:
         shell.restore_sys_module_state()
         shells.InteractiveShell.clear_instance()
@@ -114,7 +115,7 @@ def test_sliders_over_the_settings_of_a_lifetime_change_its_numbers():
         before = pixels(panel)
         panel.controls[name].value = value
         assert pixels(panel) != before
-    assert "saturation 8" in panel.words.value
+    assert "saturation 8" in panel.caption.value
 
 
 # ---------------------------------------------------------------- player
@@ -123,11 +124,11 @@ def test_sliders_over_the_settings_of_a_lifetime_change_its_numbers():
 def test_the_player_draws_the_frames_up_to_the_slider():
     frames = [{"load": load} for load in (1.0, 3.0, 2.0)]
     panel = player(frames, plots.numbers)
-    for place in (2, 1):
-        panel.slider.value = place
-        figure = plots.numbers(frames[: place + 1])
+    for index in (2, 1):
+        panel.slider.value = index
+        figure = plots.numbers(frames[: index + 1])
         assert panel.image.tooltip == f"{figure.get_label()} (player: 3 frames)"
-        assert pixels(panel) == pixels_of(figure)
+        assert pixels(panel) == figure_pixels(figure)
     with pytest.raises(ValueError, match="at least one frame"):
         player([])
 
@@ -136,68 +137,70 @@ def test_the_player_draws_the_frames_up_to_the_slider():
 
 
 def test_choices_send_a_notification_and_log_its_reward():
-    seat, again = (
-        widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"), seed=5)
-        for _ in range(2)
-    )
-    twin = gym.make("pushlab/evalumap1-v0")
-    twin.reset(seed=5)
-    action = np.ones(len(seat.menus), int)
-    reward = twin.step(action)[1]
-    before = pixels(seat)
-    for menu in seat.menus:
+    env = gym.make("pushlab/evalumap1-v0")
+    clicked = widgets.you_are_the_agent(env, seed=5)
+    called = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"), seed=5)
+    reference = gym.make("pushlab/evalumap1-v0")
+    reference.reset(seed=5)
+    action = np.ones(len(clicked.menus), int)
+    reward = reference.step(action)[1]
+    before = pixels(clicked)
+    for menu in clicked.menus:
         menu.value = 1
-    seat.buttons[0].click()
-    again.act(action)
-    choices = twin.unwrapped.world.action_choices
-    words = {name: values[1] for name, values in choices}
-    line = {"episode": 0, "step": 1, "action": words, "reward": reward}
-    assert seat.log == again.log == [line]
-    assert seat.frames == again.frames and len(seat.frames) == 2
-    assert pixels(seat) == pixels(again) != before
-    assert f"Reward {reward:+g}. In all {reward:g} after step 1." in seat.words.value
-    seat.act(action * 1000)
-    assert "Error" in seat.words.value and len(seat.log) == 1
+    clicked.buttons[0].click()
+    called.act(action)
+    choices = reference.unwrapped.world.action_choices
+    values = {name: values[1] for name, values in choices}
+    expected = {"episode": 0, "step": 1, "action": values, "reward": reward}
+    assert clicked.log == called.log == [expected]
+    assert clicked.frames == called.frames
+    assert len(clicked.frames) == 2
+    assert pixels(clicked) == pixels(called) != before
+    caption = f"Reward {reward:+g}. In all {reward:g} after step 1."
+    assert caption in clicked.caption.value
+    clicked.act(action * 1000)
+    assert "Error" in clicked.caption.value
+    assert len(clicked.log) == 1
 
 
 def test_buttons_are_grey_while_their_action_is_not_allowed():
     env = gym.make("pushlab/push-v0", max_episode_steps=6)
-    seat = widgets.you_are_the_agent(env, seed=2)
-    while not seat.is_over:
-        allowed = [button for button in seat.buttons if not button.disabled]
+    manual = widgets.you_are_the_agent(env, seed=2)
+    while not manual.is_over:
+        allowed = [button for button in manual.buttons if not button.disabled]
         names = [button.description for button in allowed]
-        assert set(names) == set(seat.frames[-1]["allowed"])
-        before = pixels(seat)
+        assert set(names) == set(manual.frames[-1]["allowed"])
+        before = pixels(manual)
         allowed[-1].click()
-        assert seat.log[-1]["action"] == names[-1]
-        assert pixels(seat) != before
-    assert all(button.disabled for button in seat.buttons)
-    assert "The episode is over." in seat.words.value
-    seat.act(0)
-    assert len(seat.log) == 6
-    seat.again.click()
-    assert repr(seat) == "you are the agent: episode 2, step 0, reward 0"
-    seat.act(4)
-    assert seat.log[-1]["episode"] == 1
+        assert manual.log[-1]["action"] == names[-1]
+        assert pixels(manual) != before
+    assert all(button.disabled for button in manual.buttons)
+    assert "The episode is over." in manual.caption.value
+    manual.act(0)
+    assert len(manual.log) == 6
+    manual.restart.click()
+    assert repr(manual) == "you are the agent: episode 2, step 0, reward 0"
+    manual.act(4)
+    assert manual.log[-1]["episode"] == 1
 
 
 @pytest.mark.parametrize("agents", [1, 2])
-def test_a_world_of_words_gets_the_words_of_the_choice(agents):
+def test_an_action_of_text_is_the_text_of_the_choice(agents):
     room = gym.make("pushlab/RoomEnv-v0", n_agents=agents)
-    seat = widgets.you_are_the_agent(room, seed=3)
-    seat.act([0] * agents)
-    desk = seat.choices["answer" if agents == 1 else "answer 0"][0]
-    answer = seat.log[0]["action"]
+    manual = widgets.you_are_the_agent(room, seed=3)
+    manual.act([0] * agents)
+    desk = manual.choices["answer" if agents == 1 else "answer 0"][0]
+    answer = manual.log[0]["action"]
     assert answer == (desk if agents == 1 else {"answer 0": desk, "answer 1": desk})
 
 
-def test_an_action_that_cannot_be_listed_has_no_seat():
-    with pytest.raises(ValueError, match="actions that can be listed"):
+def test_actions_without_a_list_raise_an_error():
+    with pytest.raises(ValueError, match="a finite list of actions"):
         widgets.you_are_the_agent(gym.make("pushlab/ODE-HIV-v0", actions="box"))
 
 
-def test_no_control_is_a_menu_that_passes_keys_to_the_notebook():
-    seat = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"))
+def test_no_control_passes_keys_to_the_notebook():
+    manual = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"))
     panel = explore(lambda few, many: draw_bar(), few=[1, 2], many=list(range(40)))
-    for control in (*seat.menus, *panel.controls.values()):
+    for control in (*manual.menus, *panel.controls.values()):
         assert control._view_name in ("ToggleButtonsView", "SelectionSliderView")

@@ -1,7 +1,7 @@
-"""Pictures: each function takes a log, a table or frames, and returns a Matplotlib Figure.
+"""Plots: each function takes a log, a table or frames, and returns a Matplotlib Figure.
 
-Figures are drawn without pyplot, so they need no screen and leave nothing behind; in a notebook a figure shows itself
-as the last expression of a cell. `__init__.pyi` lists the pictures, each loaded when it is first used.
+Figures don't use pyplot, so they need no display and leave no global state. A notebook displays the figure that ends a
+cell. `__init__.pyi` lists the functions; each is imported on first use.
 
 >>> from pushlab import plots
 >>> sorted(plots.__all__)[:3]

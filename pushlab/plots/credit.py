@@ -1,10 +1,9 @@
-"""A lender's score and the people it judges: where they stand and go, what was promised and what it came to."""
+"""Plots of a credit score: the scores of both groups, and the promised and the paid loss."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -36,78 +35,130 @@ from pushlab.plots.style import (
     short_number,
 )
 
-SIDE = 626  # where the right half begins, in hundredths of an inch
-LOOKS = {"promised": (BLUE, DASHES[0]), "paid": (ORANGE, DASHES[1])}
-CHANCES = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # ticks of the axis of scores
+SIDE = 626  # left end of the right half, in hundredths of an inch
+LOSS_STYLES = {"promised": (BLUE, DASHES[0]), "paid": (ORANGE, DASHES[1])}
+PROBABILITIES = np.array([0.02, 0.1, 0.5, 0.9, 0.98])  # ticks of the score axis
 
 
 @house_style()
 def credit_scores(frames: Sequence[Mapping], agent: str = "") -> Figure:
-    """Draw both groups' scores before and after they moved, the loss promised and paid, and what was moved.
+    """Draw the scores of both groups before and after their response, the promised and paid loss, and the changes.
 
     Args:
-        frames: The frames of an episode of Credit up to now, see its `frame`.
+        frames: Frames of an episode of Credit so far, see its `frame`.
+        agent: Name of the agent.
 
     Returns:
-        Figure of 9 x 4.8 inches.
+        A figure of 9 x 4.8 inches.
     """
-    last = latest(frames)
+    frame = latest(frames)
     stage = Stage(900, 480)
-    lead = f"{last['people']:,} people, {last['source']}, epsilon {last['epsilon']:g}"
-    choice = last["choice"] or ""
-    stage.heading(
-        f"{last['env']}: round {last['step']} of {last['of']}",
-        "   ·   ".join(filter(None, (lead, agent, choice))),
+    setting = (
+        f"{frame['people']:,} people, {frame['source']}, epsilon {frame['epsilon']:g}"
     )
-    # People beyond the ends stand in the outermost bins, which may leave the top.
-    shares = np.array(last["scores"])[..., 1:-1]
+    parts = (setting, agent, frame["choice"])
+    stage.heading(
+        f"{frame['env']}: round {frame['step']} of {frame['of']}",
+        "   ·   ".join(filter(None, parts)),
+    )
+    # The outermost bins also count people beyond the limits and may exceed the top.
+    shares = np.array(frame["scores"])[..., 1:-1]
     highest = max(0.06, shares.max())
-    _draw_group(stage, last, 0, "paid back", BLUE, highest)
-    _draw_group(stage, last, 1, "fell behind", ORANGE, highest)
+    _draw_group(stage, frame, 0, "paid back", BLUE, highest)
+    _draw_group(stage, frame, 1, "fell behind", ORANGE, highest)
     _draw_losses(stage, frames)
-    _draw_shifts(stage, last["shift"], last["words"])
+    _draw_shifts(stage, frame["shift"], frame["words"])
     return stage.figure
 
 
-def _draw_group(stage, last, row, name, colour, highest):
+def _draw_group(
+    stage,
+    frame,
+    row,
+    name,
+    colour,
+    highest,
+):
+    """Draw the histogram of a group's scores, and its share of refused people.
+
+    Args:
+        row: Index of the group.
+        highest: Largest share of a bin in both groups.
+    """
     top = 98 + 196 * row
-    words = f"{name}, by the chance of falling behind that the score gives"
-    stage.text(MARGIN, top - 11, words, SMALL, weight="bold")
-    began, now = last["scores"][row]
-    edges = np.linspace(-6, 6, len(now) + 1)
+    before, after = frame["scores"][row]
+    title = f"{name}, by the chance of falling behind that the score gives"
+    stage.text(MARGIN, top - 11, title, SMALL, weight="bold")
     ax = stage.axes(MARGIN, top, 456, 148)
     ax.axvspan(0, 6, fc=SOFT, lw=0)
-    for shares, look in ((began, {"fc": LINE}), (now, {"fc": colour, "alpha": BAND})):
-        ax.fill_between(edges, [*shares, 0], step="post", lw=0, **look)
-    ax.step(edges, [*now, 0], where="post", color=colour, lw=2, ls="-")
+    edges = np.linspace(-6, 6, len(after) + 1)
+    ax.fill_between(edges, [*before, 0], step="post", lw=0, fc=LINE)
+    ax.fill_between(
+        edges,
+        [*after, 0],
+        step="post",
+        lw=0,
+        fc=colour,
+        alpha=BAND,
+    )
+    ax.step(
+        edges,
+        [*after, 0],
+        where="post",
+        color=colour,
+        lw=2,
+        ls="-",
+    )
     ax.axvline(0, color=INK, lw=1.6)
     ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest), yticks=[])
-    ax.set_xticks(
-        np.log(CHANCES / (1 - CHANCES)), [f"{100 * c:.0f} %" for c in CHANCES]
-    )
+    log_odds = np.log(PROBABILITIES / (1 - PROBABILITIES))
+    ax.set_xticks(log_odds, [_percent(share) for share in PROBABILITIES])
     ax.text(0.12, 1.04 * highest, "refused", size=SMALL, color=TEXT, va="top")
-    began, now = (f"{100 * share:.0f} %" for share in last["refused"][row])
-    words = f"are refused;\n{began} if nobody\nhad moved (grey)"
-    if "loss" not in last:
-        words = "would be refused by\nweights of the past"
-    stage.text(496, top + 44, now, 17, deep(colour), "bold")
-    stage.text(496, top + 64, words, SMALL, TEXT).set_va("top")
+    refused_before, refused = map(_percent, frame["refused"][row])
+    text = f"are refused;\n{refused_before} if nobody\nhad moved (grey)"
+    if "loss" not in frame:
+        text = "would be refused by\nweights of the past"
+    stage.text(496, top + 44, refused, 17, deep(colour), "bold")
+    stage.text(496, top + 64, text, SMALL, TEXT).set_va("top")
+
+
+def _percent(share):
+    return f"{100 * share:.0f} %"
 
 
 def _draw_losses(stage, frames):
-    done = [frame for frame in frames if "loss" in frame]
-    rounds = [frame["step"] for frame in done]
-    paid = [frame["loss"] for frame in done]
-    promised = [frame["promised"] for frame in done]
+    """Draw the promised and the paid loss of each round."""
+    rounds = [frame for frame in frames if "loss" in frame]
+    steps = [frame["step"] for frame in rounds]
+    paid = [frame["loss"] for frame in rounds]
+    promised = [frame["promised"] for frame in rounds]
     best = frames[-1]["best"]
-    steps = frames[-1]["of"]
+    end = frames[-1]["of"] + 0.5
     stage.text(SIDE, 87, "loss, round by round", SMALL, weight="bold")
-    stage.text(SIDE, 244, "line: paid, rings: promised when published", SMALL, TEXT)
-    ax = stage.axes(SIDE + 42, 102, 168, 110, xlim=(0.5, steps + 0.5))
+    stage.label(SIDE, 244, "line: paid, rings: promised when published")
+    ax = stage.axes(SIDE + 42, 102, 168, 110, xlim=(0.5, end))
     name_axes(ax)
-    ring = {"ls": "none", "marker": "o", "mfc": PAPER, "mec": TEXT, "ms": 5, "mew": 1.2}
-    ax.plot(rounds, promised, clip_on=False, **ring)
-    ax.plot(rounds, paid, color=PURPLE, lw=2, ls="-", marker="o", ms=4, clip_on=False)
+    ax.plot(
+        steps,
+        promised,
+        ls="none",
+        marker="o",
+        mfc=PAPER,
+        mec=TEXT,
+        ms=5,
+        mew=1.2,
+        clip_on=False,
+    )
+    ax.plot(
+        steps,
+        paid,
+        color=PURPLE,
+        lw=2,
+        ls="-",
+        marker="o",
+        ms=4,
+        clip_on=False,
+    )
     values = [*paid, *promised, np.log(2)]
     if best is not None:
         ax.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH)
@@ -115,12 +166,13 @@ def _draw_losses(stage, frames):
     _set_loss_axis(ax, values)
     ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     if best is not None:
-        label_line_ends(ax, [(steps + 0.5, best, "best", INK)])
+        label_line_ends(ax, [(end, best, "best", INK)])
 
 
-def _set_loss_axis(ax: Axes, values: Sequence[float]) -> None:
-    """Set limits and ticks for losses; logarithmic if the highest is more than twenty times the lowest."""
-    low, high = min(values), max(values)
+def _set_loss_axis(ax, values):
+    """Set limits and ticks for losses, on a logarithmic axis if they span more than a factor of twenty."""
+    low = min(values)
+    high = max(values)
     if high > 20 * low > 0:
         ax.set(yscale="log", ylim=(low / 1.2, high * 1.2))
         ax.minorticks_off()
@@ -128,21 +180,23 @@ def _set_loss_axis(ax: Axes, values: Sequence[float]) -> None:
         round_limits(ax.yaxis, low, high, 3)
 
 
-def _draw_shifts(stage, shift, words):
-    """Draw how far each feature that can be changed has gone: a bar from the middle."""
+def _draw_shifts(stage, shifts, labels):
+    """Draw the mean shift of each feature that people can change, as a bar from the middle."""
     stage.text(SIDE, 283, "moved, in standard deviations", SMALL, weight="bold")
-    names = list(shift)[:6]
-    unit = 44 / max([1.0, *map(abs, shift.values())])
-    stage.line([(778, 300), (778, 300 + 24 * len(names))], LINE, 1)
+    names = list(shifts)[:6]
+    unit = 44 / max([1.0, *map(abs, shifts.values())])
+    bottom = 300 + 24 * len(names)
+    stage.line([(778, 300), (778, bottom)], LINE, 1)
     for row, name in enumerate(names):
         y = 312 + 24 * row
-        end = 778 + unit * shift[name]
-        stage.text(724, y, fit(words[name], 102, SMALL), SMALL, TEXT, align="right")
-        stage.bars(min(778, end), max(778, end), y - 7, y + 7, blend(PURPLE, 0.8))
-        stage.text(876, y, short_number(shift[name]), TICK, INK, "bold", "right")
-    if len(shift) > len(names):
-        more = f"and {len(shift) - len(names)} more"
-        stage.text(SIDE, 318 + 24 * len(names), more, SMALL, TEXT)
+        end = 778 + unit * shifts[name]
+        left, right = sorted((778, end))
+        stage.label(724, y, fit(labels[name], 102, SMALL), align="right")
+        stage.bars(left, right, y - 7, y + 7, blend(PURPLE, 0.8))
+        number = short_number(shifts[name])
+        stage.text(876, y, number, TICK, INK, "bold", "right")
+    if len(shifts) > len(names):
+        stage.label(SIDE, bottom + 18, f"and {len(shifts) - len(names)} more")
 
 
 @house_style()
@@ -152,28 +206,31 @@ def promise(
     title: str = "",
     lead: str = "",
 ) -> Figure:
-    """Plot what a score promises and what it costs, against how much it trusts what people can change.
+    """Plot the promised and the paid loss of a score against the strength of its weights on changeable features.
 
     Args:
         table: Result of `pushlab.envs.credit.rules.promise_table`.
-        strength: Where both lines are marked.
+        strength: Strength at which both lines are marked.
+        title: The main finding; by default the marked losses.
+        lead: Source of the numbers; by default the source of the table.
 
     Returns:
-        Figure of 6 x 4 inches.
+        A figure of 6 x 4 inches.
     """
     has_columns(table, "strength", "promised", "paid")
-    marks = [np.interp(strength, table["strength"], table[k]) for k in LOOKS]
+    strengths = table["strength"]
+    marked = {name: np.interp(strength, strengths, table[name]) for name in LOSS_STYLES}
+    default_title = "Strength {:.2f}: {promised:.3f} promised, {paid:.3f} paid"
     ax = chart(
-        title
-        or "Strength {:.2f}: {:.3f} promised, {:.3f} paid".format(strength, *marks),
+        title or default_title.format(strength, **marked),
         lead or table.attrs.get("source", ""),
         "loss",
         "strength of the weights on what people can change",
     )
     ends = []
-    for (name, (colour, dash)), marked in zip(LOOKS.items(), marks):
-        ax.plot(table["strength"], table[name], color=colour, ls=dash)
-        ax.plot(strength, marked, "o", color=colour, ms=8, clip_on=False)
+    for name, (colour, dash) in LOSS_STYLES.items():
+        ax.plot(strengths, table[name], color=colour, ls=dash)
+        ax.plot(strength, marked[name], "o", color=colour, ms=8, clip_on=False)
         ends.append((2, table[name].iloc[-1], name, colour))
     _set_loss_axis(ax, [*table["promised"], *table["paid"]])
     ax.set(xlim=(0, 2), xticks=[0, 0.5, 1, 1.5, 2])

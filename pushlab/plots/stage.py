@@ -1,6 +1,6 @@
-"""A sheet to draw illustrations on, with icons, the marks of outcomes and the tiles of apps.
+"""A sheet for illustrations, with icons, marks of outcomes and tiles of apps.
 
-Charts need none of this: see `style`.
+For charts see `style`.
 """
 
 import functools
@@ -56,14 +56,14 @@ APP_TILES = (
 
 
 class Stage:
-    """A sheet to draw on: x to the right, y down, one unit a hundredth of an inch, so that corners stay round.
+    """A sheet for illustrations, in hundredths of an inch. x points right and y down.
 
     Args:
-        width, height: Size of the sheet in units.
+        width, height: Size of the sheet.
 
     Attributes:
         figure: The Matplotlib figure.
-        place: The transform from the sheet's units to pixels.
+        transform: Transform from coordinates of the sheet to pixels.
     """
 
     def __init__(self, width: float, height: float):
@@ -71,53 +71,54 @@ class Stage:
         self.height = height
         self.figure = sheet(width / 100, height / 100)
         self.figure.set_layout_engine("none")
-        # IPython leaves out figures that have neither axes nor lines.
+        # IPython doesn't show figures without axes and lines.
         self.figure.lines.append(Line2D([], [], figure=self.figure))
         inches = Affine2D().scale(0.01, -0.01).translate(0, height / 100)
-        self.place = inches + self.figure.dpi_scale_trans
+        self.transform = inches + self.figure.dpi_scale_trans
 
     def _add(self, artist, z):
-        artist.set(transform=self.place, zorder=z)
+        """Add an artist in coordinates of the sheet."""
+        artist.set(transform=self.transform, zorder=z)
         return self.figure.add_artist(artist)
 
     def text(
         self,
         x: float,
         y: float,
-        words: str,
+        text: str,
         size: float = LEAD,
         colour: str = INK,
         weight: str = "normal",
         align: Literal["left", "center", "right"] = "left",
         z: float = 10,
     ) -> Text:
-        """Write words whose capitals are centred on y."""
+        """Write text with its capitals centred on y."""
         return self.figure.text(
             x,
             y + 0.506 * size,
-            words,
+            text,
             size=size,
             color=colour,
             weight=weight,
             ha=align,
             va="baseline",
             zorder=z,
-            transform=self.place,
+            transform=self.transform,
         )
 
     def heading(self, title: str, lead: str = "", left: float = MARGIN) -> float:
-        """Write a title and a lead on top; return where they end."""
+        """Write a title and a subtitle at the top, and return their lower end."""
         return write_heading(self.figure, title, lead, left)
 
     def label(
         self,
         x: float,
         y: float,
-        words: str,
+        text: str,
         align: Literal["left", "center", "right"] = "left",
     ) -> Text:
-        """Write the small grey name of an axis or a panel."""
-        return self.text(x, y, words, SMALL, TEXT, align=align)
+        """Write a small grey label of an axis or a panel."""
+        return self.text(x, y, text, SMALL, TEXT, align=align)
 
     def box(
         self,
@@ -131,12 +132,21 @@ class Stage:
         line: float = 1.0,
         dash: Any = "-",
         z: float = 2,
-        **more: Any,
+        **options: Any,
     ) -> FancyBboxPatch:
         """Draw a rectangle with round corners; x, y is its upper left corner."""
-        style = f"round,pad=0,rounding_size={min(radius, width / 2, height / 2)}"
-        look = {"fc": fill, "ec": edge or "none", "lw": line if edge else 0, "ls": dash}
-        box = FancyBboxPatch((x, y), width, height, boxstyle=style, **look, **more)
+        radius = min(radius, width / 2, height / 2)
+        box = FancyBboxPatch(
+            (x, y),
+            width,
+            height,
+            boxstyle=f"round,pad=0,rounding_size={radius}",
+            fc=fill,
+            ec=edge or "none",
+            lw=line if edge else 0,
+            ls=dash,
+            **options,
+        )
         return self._add(box, z)
 
     def stamp(
@@ -148,19 +158,26 @@ class Stage:
         edge: Any = "none",
         line: Any = 0,
         z: float = 5,
-        **more: Any,
+        **options: Any,
     ) -> PathCollection:
         """Draw a path at each of the points (x, y).
 
         Args:
-            path: In a box from -1 to 1, y up.
+            path: A path in a box from -1 to 1, y up.
             radius: Half the side of the box.
-            fill, edge, line: Colours and line width; of all, or of each point.
+            fill, edge, line: Colours and line width, common or one for each point.
         """
-        size = (0.72 * radius) ** 2  # points, squared
-        look = {"fc": fill, "ec": edge, "lw": line, "capstyle": "round", **more}
+        size = (0.72 * radius) ** 2  # squared points
         stamps = PathCollection(
-            [path], [size], offsets=points, offset_transform=self.place, **look
+            [path],
+            [size],
+            offsets=points,
+            offset_transform=self.transform,
+            fc=fill,
+            ec=edge,
+            lw=line,
+            capstyle="round",
+            **options,
         )
         stamps.set(transform=IdentityTransform(), zorder=z)
         return self.figure.add_artist(stamps)
@@ -172,7 +189,7 @@ class Stage:
         line: float = 1.4,
         z: float = 6,
     ) -> Line2D:
-        """Draw one line through the points (x, y)."""
+        """Draw a line through the points (x, y)."""
         xs, ys = np.transpose(points)
         return self._add(Line2D(xs, ys, color=colour, lw=line, ls="-"), z)
 
@@ -186,12 +203,13 @@ class Stage:
         opacity: Any = 1.0,
         z: float = 1.5,
     ) -> None:
-        """Fill rectangles between these sides, each with an opacity of its own."""
-        sides = np.broadcast_arrays(
-            left, top, right, top, right, bottom, left, bottom, opacity
-        )
-        corners = np.column_stack(sides[:8]).reshape(-1, 4, 2)
-        fills = to_rgba_array([colour] * len(corners), np.clip(sides[8], 0, 1))
+        """Fill rectangles, given by their sides, each with its own opacity."""
+        arrays = np.broadcast_arrays(left, right, top, bottom, opacity)
+        left, right, top, bottom, opacity = arrays
+        corners = np.column_stack(
+            [left, top, right, top, right, bottom, left, bottom]
+        ).reshape(-1, 4, 2)
+        fills = to_rgba_array([colour] * len(corners), np.clip(opacity, 0, 1))
         self._add(PolyCollection(corners, fc=fills, lw=0, antialiased=False), z)
 
     def wash(
@@ -206,11 +224,12 @@ class Stage:
         z: float = 2,
     ) -> None:
         """Fill the patch `clip` with a vertical gradient."""
-        upper, lower = np.array(to_rgb(top)), np.array(to_rgb(bottom))
+        upper = np.array(to_rgb(top))
+        lower = np.array(to_rgb(bottom))
         ramp = upper + np.linspace(0, 1, 128)[:, None, None] * (lower - upper)
         corners = Bbox([(x, y), (x + width, y + height)])
         image = BboxImage(
-            TransformedBbox(corners, self.place), interpolation="nearest", data=ramp
+            TransformedBbox(corners, self.transform), interpolation="nearest", data=ramp
         )
         image.set(zorder=z, clip_path=clip)
         self.figure.add_artist(image)
@@ -222,26 +241,30 @@ class Stage:
         width: float,
         height: float,
         zorder: float = 20,
-        **more: Any,
+        **options: Any,
     ) -> Axes:
-        """Return Matplotlib axes on the stage; x, y is their upper left corner."""
-        place = (
+        """Add Matplotlib axes to the sheet; x, y is their upper left corner."""
+        rectangle = (
             x / self.width,
             1 - (y + height) / self.height,
             width / self.width,
             height / self.height,
         )
-        return self.figure.add_axes(place, zorder=zorder, **more)
+        return self.figure.add_axes(rectangle, zorder=zorder, **options)
 
 
 def latest(frames: Any) -> Any:
-    """Return the last of the frames of one episode."""
+    """Return the last frame of an episode.
+
+    Args:
+        frames: A list or tuple of frames.
+    """
     if not isinstance(frames, (list, tuple)):
         raise TypeError(
-            "a picture needs the frames of one episode, such as films[0] after "
-            f'`log, films = rollout(…, record="frames")`; got a {type(frames).__name__}'
+            f"frames must be a list of one episode's frames, not a {type(frames).__name__}; "
+            'use films[0] after `log, films = rollout(…, record="frames")`'
         )
-    demand(frames, "a picture needs at least one frame: the one after reset()")
+    demand(frames, "frames is empty; pass at least the frame after reset()")
     return frames[-1]
 
 
@@ -250,15 +273,16 @@ def latest(frames: Any) -> Any:
 
 @functools.cache
 def _icons():
-    """Return the strokes and the filled shapes of each icon as paths, None for no shapes."""
+    """Load the icons: {name: (path of strokes, path of filled shapes)}, None for no path."""
     file = files("pushlab.plots").joinpath("icons.json")
+    icons = json.loads(file.read_text())
     return {
-        name: (_path(icon["strokes"]), _path(icon["fills"]))
-        for name, icon in json.loads(file.read_text()).items()
+        name: (_compound_path(icon["strokes"]), _compound_path(icon["fills"]))
+        for name, icon in icons.items()
     }
 
 
-def _path(shapes):
+def _compound_path(shapes):
     paths = [Path(np.array(points) * (1, -1)) for points in shapes]
     return Path.make_compound_path(*paths) if paths else None
 
@@ -272,7 +296,7 @@ def icon(
     line: float = 1.3,
     z: float = 8,
 ) -> None:
-    """Draw an icon of icons.json, centred on each of the points."""
+    """Draw an icon from icons.json, centred on each of the points."""
     strokes, fills = _icons()[name]
     if strokes:
         stage.stamp(strokes, points, radius, edge=colour, line=line, z=z)
@@ -289,11 +313,11 @@ HOLLOW = {
 
 
 def mark(stage: Stage, kind: str, points: Any, radius: float = 8) -> None:
-    """Draw what became of notifications: colour and symbol, full when opened and hollow when not.
+    """Draw marks of notifications. Marks of opened ones are filled, those of dismissed and unseen ones hollow.
 
     Args:
         kind: "opened", "dismissed", "unseen", "expired", "waiting", "shown" or "arrived".
-        points: Places (x, y) of the marks.
+        points: Positions (x, y) of the marks.
     """
     line = max(1.1, radius / 4.6)
     rim = radius - line / 2
@@ -320,29 +344,30 @@ def draw_last_outcomes(
     x: float,
     y: float,
     columns: int,
-    across: float,
-    down: float,
+    column_width: float,
+    row_height: float,
     radius: float,
 ) -> None:
-    """Draw a mark for each of the last 20 outcomes, and empty rings for those to come.
+    """Draw marks of the last 20 outcomes, and empty rings for outcomes still to come.
 
     Args:
-        x, y: Middle of the first mark.
-        columns: Marks in a row.
-        across, down: From mark to mark.
+        x, y: Centre of the first mark.
+        columns: Marks per row.
+        column_width, row_height: Distances between the centres of marks.
     """
-    place = np.arange(20)
-    points = np.column_stack(
-        [x + place % columns * across, y + place // columns * down]
-    )
+    index = np.arange(20)
+    xs = x + index % columns * column_width
+    ys = y + index // columns * row_height
+    points = np.column_stack([xs, ys])
     last = np.array(outcomes[-20:])
+    count = len(last)
     for kind in set(outcomes[-20:]):
-        mark(stage, kind, points[: len(last)][last == kind], radius)
-    stage.stamp(CIRCLE, points[len(last) :], radius - 0.6, PAPER, LINE, 1.2)
+        mark(stage, kind, points[:count][last == kind], radius)
+    stage.stamp(CIRCLE, points[count:], radius - 0.6, PAPER, LINE, 1.2)
 
 
 def app_colour(app: Any) -> str:
-    """Return the colour of an app's tile, always the same for a name. It carries no meaning."""
+    """Return the colour of an app's tile. It depends on the name alone and has no meaning."""
     return APP_TILES[zlib.crc32(str(app).encode()) % len(APP_TILES)]
 
 
@@ -354,7 +379,14 @@ def tile(
     letter: str,
     colour: str,
 ) -> None:
-    """Draw an app: a letter on a rounded square, x, y its upper left corner."""
+    """Draw an app as a letter on a rounded square; x, y is its upper left corner."""
     stage.box(x, y, side, side, side * 0.28, colour, z=8)
-    middle = (x + side / 2, y + side / 2)
-    stage.text(*middle, letter, side * 0.44, SURFACE, "bold", "center")
+    stage.text(
+        x + side / 2,
+        y + side / 2,
+        letter,
+        size=side * 0.44,
+        colour=SURFACE,
+        weight="bold",
+        align="center",
+    )

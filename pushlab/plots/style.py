@@ -1,9 +1,9 @@
-"""The look of every picture: colours, type, sheets with a heading, labels at line ends, numbers and words.
+"""Shared style of all plots: colours, fonts, sheets with a heading, labels of lines, and formatted numbers.
 
-Figures are made without pyplot, so they can be drawn without a screen and leave nothing behind.
+Figures don't use pyplot, so they need no display and leave no global state.
 
-Each colour has one meaning. Green is opened, vermilion dismissed, amber waiting, blue shown. Agents, users and tasks
-take SERIES in order of appearance, always with the dash and the marker of the same place; chance is always the last.
+Each colour has one meaning: green is opened, vermilion dismissed, amber waiting, blue shown. Agents, users and tasks
+get the colours of SERIES in order of appearance, each with its own dash and marker. The random agent is always grey.
 """
 
 import functools
@@ -31,28 +31,49 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image
 
-INK, TEXT, MUTED, LINE, SOFT = "#1F2A37", "#4B5866", "#7F8B99", "#DFE3E8", "#EFF1F4"
-PAPER, SURFACE, TRACK = "#FAF9F6", "#FFFFFF", "#E4E8ED"
+INK = "#1F2A37"
+TEXT = "#4B5866"
+MUTED = "#7F8B99"
+LINE = "#DFE3E8"
+SOFT = "#EFF1F4"
+PAPER = "#FAF9F6"
+SURFACE = "#FFFFFF"
+TRACK = "#E4E8ED"
 
-BLUE, ORANGE, PURPLE, SKY, GREY = "#0072B2", "#C87400", "#7F2B6A", "#3A97CF", "#76818E"
+BLUE = "#0072B2"
+ORANGE = "#C87400"
+PURPLE = "#7F2B6A"
+SKY = "#3A97CF"
+GREY = "#76818E"
 SERIES = (BLUE, ORANGE, PURPLE, SKY)
 DASHES = ((0, ()), (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)))
 MARKERS = ("o", "s", "^", "D")
-CHANCE = "random"  # the agent that always has the look below
+CHANCE = "random"  # this agent always has the style below
 CHANCE_LOOK = (GREY, (0, (1.2, 1.6)), "D")
-BOUND_DASH = (0, (4, 2.2))  # a bound that no agent can pass
-BAND = 0.16  # opacity of a band of uncertainty
+BOUND_DASH = (0, (4, 2.2))  # an upper bound on all agents
+BAND = 0.16  # opacity of an interval band
 
-OPENED, DISMISSED, WAITING, SHOWN = "#00805C", "#C04A00", "#E69F00", BLUE
+OPENED = "#00805C"
+DISMISSED = "#C04A00"
+WAITING = "#E69F00"
 WAITING_EDGE = "#8A5A00"
-GOAL, GOAL_EDGE = "#DCEFE6", OPENED
-DRUG_1, DRUG_2 = SKY, "#E0B400"
-LIT, FLOOR = "#FFF1BC", "#D8DEE5"
-EPISODIC, SEMANTIC = "#DDEBF6", "#F2E3EE"
+SHOWN = BLUE
+GOAL = "#DCEFE6"
+GOAL_EDGE = OPENED
+DRUG_1 = SKY
+DRUG_2 = "#E0B400"
+LIT = "#FFF1BC"
+FLOOR = "#D8DEE5"
+EPISODIC = "#DDEBF6"
+SEMANTIC = "#F2E3EE"
 
 DPI = 105
-FONT = "DejaVu Sans"  # ships with Matplotlib, so a picture is the same everywhere
-TITLE, LEAD, TICK, SMALL = 12, 9.5, 9, 8.5  # sizes in points; nothing is smaller
+FONT = "DejaVu Sans"  # ships with Matplotlib, so plots look the same everywhere
+# Font sizes in points; SMALL is the smallest.
+TITLE = 12
+LEAD = 9.5
+TICK = 9
+SMALL = 8.5
 MARGIN = 24  # hundredths of an inch, on all sides
 HALO = [withStroke(linewidth=5, foreground=PAPER)]
 STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
@@ -62,58 +83,63 @@ STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
 
 
 @functools.cache
-def _style():
+def _style_params():
+    """Read pushlab's style as Matplotlib parameters."""
     return matplotlib.rc_params_from_file(str(STYLE_FILE), use_default_template=False)
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Use pushlab's style within a `with` block, or as a decorator within a function."""
-    with matplotlib.rc_context(_style()):
+    """Apply pushlab's style, as a context manager or a decorator."""
+    with matplotlib.rc_context(_style_params()):
         yield
 
 
 def use_style() -> None:
-    """Use pushlab's style for the charts that you draw yourself, until the kernel ends."""
-    matplotlib.rcParams.update(_style())
+    """Apply pushlab's style to your own charts until the kernel ends."""
+    matplotlib.rcParams.update(_style_params())
 
 
 @functools.cache
-def blend(colour: str, share: float, under: str = PAPER) -> str:
-    """Return a colour mixed with another: a share of 1 is the colour itself, 0 the other.
+def blend(colour: str, share: float, background: str = PAPER) -> str:
+    """Mix a colour with a background colour.
 
-    >>> blend("#000000", 0.5, under="#ffffff")
+    Args:
+        share: Share of `colour`. 1 returns `colour`, 0 the background.
+
+    >>> blend("#000000", 0.5, background="#ffffff")
     '#808080'
     """
-    over, ground = np.array(to_rgb(colour)), np.array(to_rgb(under))
-    mixed: Any = share * over + (1 - share) * ground
+    front = np.array(to_rgb(colour))
+    back = np.array(to_rgb(background))
+    mixed: Any = share * front + (1 - share) * back
     return to_hex(mixed)
 
 
 def deep(colour: str) -> str:
-    """Return a colour for words: darkened until small sizes can be read."""
+    """Darken a colour so that small text in it is readable."""
     return blend(colour, 0.70, INK)
 
 
 def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
-    """Return the look of each agent (or user, or task): {name: (colour, dash, marker)}.
+    """Return the style of each agent, user or task: {name: (colour, dash, marker)}.
 
-    Looks are given in order of appearance, but for the agent "random". After four names the colours begin again, each
-    time with the next dash and marker, so that sixteen looks differ.
+    Styles are assigned in order of appearance. The agent "random" always has the same style. After four names the
+    colours repeat with other dashes and markers, so sixteen styles differ.
 
     >>> styles = series_styles(["random", "thompson", "linucb"])
     >>> styles["thompson"][0] == BLUE, styles["random"][0] == GREY
     (True, True)
     """
     styles: dict[Any, tuple] = {}
-    place = 0
+    position = 0
     for name in dict.fromkeys(names):
         if str(name).lower() == CHANCE:
             styles[name] = CHANCE_LOOK
             continue
-        look = (place + place // 4) % 4
-        styles[name] = (SERIES[place % 4], DASHES[look], MARKERS[look])
-        place += 1
+        variant = (position + position // 4) % 4
+        styles[name] = (SERIES[position % 4], DASHES[variant], MARKERS[variant])
+        position += 1
     return styles
 
 
@@ -126,45 +152,46 @@ def _renderer(width, height, dpi, thread):
 
 
 class Canvas(FigureCanvasAgg):
-    """A canvas that shares its renderer with others of its size: a renderer remembers the sizes of words.
+    """A canvas that shares its renderer with canvases of the same size.
 
-    Read its pixels before the next one is drawn, as `pixels` does.
+    The shared renderer caches the sizes of texts. Read the pixels before drawing another canvas, as `pixels` does.
     """
 
     def get_renderer(self):
-        return _renderer(*self.figure.bbox.size, self.figure.dpi, get_ident())
+        width, height = self.figure.bbox.size
+        return _renderer(width, height, self.figure.dpi, get_ident())
 
 
 class Sheet(Figure):
-    """A Matplotlib figure that a notebook shows as the last expression of a cell; its label is the alternative text."""
+    """A Matplotlib figure that notebooks display. Its label is the alternative text."""
 
     def _repr_png_(self):
         return png(self), {"alt": self.get_label()}
 
     def get_tightbbox(self, *_, **__):
-        """Return the whole sheet: notebooks cut figures to this box once pyplot is imported."""
+        """Return the box of the entire sheet, because notebooks crop figures to it once pyplot is imported."""
         return self.bbox_inches
 
 
 def sheet(width: float, height: float, title: str = "", lead: str = "") -> Figure:
-    """Return an empty figure with a heading; axes added to it are laid out below the heading.
+    """Return an empty figure with a heading. Its layout places axes below the heading.
 
     Args:
-        width, height: Inches.
-        title: What the reader should see. It becomes the alternative text too.
-        lead: Where the numbers come from.
+        width, height: Size in inches.
+        title: The main finding; also the alternative text.
+        lead: Source of the numbers.
     """
     figure = Sheet(figsize=(width, height), dpi=DPI)
     Canvas(figure)
     top = (write_heading(figure, title, lead) + 8) / 100
     margin = MARGIN / 100
-    below = (
+    area_below = (
         margin / width,
         margin / height / 2,
         1 - 2 * margin / width,
         1 - (top + margin / 2) / height,
     )
-    figure.set_layout_engine("constrained", rect=below, w_pad=0, h_pad=0)
+    figure.set_layout_engine("constrained", rect=area_below, w_pad=0, h_pad=0)
     return figure
 
 
@@ -175,11 +202,12 @@ def chart(
     xlabel: str = "",
     size: tuple[float, float] = (6, 4),
 ) -> Axes:
-    """Return the axes of a new chart: see `sheet` for the heading.
+    """Return the axes of a new chart; see `sheet` for the heading.
 
     Args:
-        ylabel: Name of the y axis, written upright above it.
-        xlabel: Name of the x axis, at its right end.
+        ylabel: Label of the y axis, written horizontally above it.
+        xlabel: Label of the x axis, written at its right end.
+        size: Width and height in inches.
     """
     ax = sheet(*size, title, lead).add_subplot()
     name_axes(ax, ylabel, xlabel)
@@ -187,51 +215,66 @@ def chart(
 
 
 def name_axes(ax: Axes, ylabel: str = "", xlabel: str = "") -> None:
-    """Write the name of the y axis above it and that of the x axis at its right end; format numbers on both."""
+    """Label the y axis above it and the x axis at its right end, and format the ticks of both."""
     if ylabel:
-        ax.set_title(ylabel, loc="left", size=SMALL, weight="normal", color=TEXT, pad=8)
+        ax.set_title(
+            ylabel,
+            loc="left",
+            size=SMALL,
+            weight="normal",
+            color=TEXT,
+            pad=8,
+        )
     if xlabel:
         ax.set_xlabel(xlabel, loc="right", size=TICK, color=TEXT)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: tick_name(value)))
-        axis.isDefault_majfmt = True  # names of categories replace it
+        axis.isDefault_majfmt = True  # Matplotlib may replace it by category names
 
 
 def write_heading(
-    figure: Figure, title: str, lead: str = "", left: float = MARGIN
+    figure: Figure,
+    title: str,
+    lead: str = "",
+    left: float = MARGIN,
 ) -> float:
-    """Write a title and a lead at the top of a figure; return where they end, in hundredths of an inch.
+    """Write a title and a subtitle at the top of a figure, and return their lower end.
 
     Args:
-        left: Where they begin, in hundredths of an inch.
+        left: Left end of both.
+
+    Returns:
+        Distance from the top of the figure. All lengths are in hundredths of an inch.
     """
     width, height = 100 * figure.get_size_inches()
     figure.set_label(title)
-    at = 32
-    for words, size, weight, colour, pitch in (
+    y = 32
+    for text, size, weight, colour, line_height in (
         (title, TITLE, "bold", INK, 20),
         (lead, LEAD, "normal", TEXT, 17),
     ):
-        for row in wrap(plain(words), width - MARGIN - left, size, weight):
+        for row in wrap(plain(text), width - MARGIN - left, size, weight):
+            baseline = y + 0.506 * size
             figure.text(
                 left / width,
-                1 - (at + 0.506 * size) / height,
+                1 - baseline / height,
                 row,
                 size=size,
                 weight=weight,
                 color=colour,
                 va="baseline",
             )
-            at += pitch
-        at += 2
-    return at - 4
+            y += line_height
+        y += 2
+    return y - 4
 
 
 def png(figure: Figure) -> bytes:
     """Return a figure as the bytes of a PNG file."""
     file = io.BytesIO()
     image = Image.fromarray(pixels(figure))
-    image.save(file, "PNG", compress_level=1, dpi=(figure.dpi, figure.dpi))
+    resolution = (figure.dpi, figure.dpi)
+    image.save(file, "PNG", compress_level=1, dpi=resolution)
     return file.getvalue()
 
 
@@ -240,20 +283,24 @@ def pixels(figure: Figure) -> np.ndarray:
     canvas: Any = figure.canvas
     if not isinstance(canvas, FigureCanvasAgg):
         canvas = Canvas(figure)
-    with matplotlib.rc_context({"text.hinting": _style()["text.hinting"]}):
+    hinting = _style_params()["text.hinting"]
+    with matplotlib.rc_context({"text.hinting": hinting}):
         canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
-_displays: WeakKeyDictionary = WeakKeyDictionary()  # {owner: its picture in a notebook}
+_displays: WeakKeyDictionary = (
+    WeakKeyDictionary()
+)  # {owner: display handle in a notebook}
 
 
 def show(figure: Figure, owner: Any) -> None:
-    """Show a figure in place of the owner's last one: below the cell in a notebook, otherwise in a window.
+    """Show a figure in place of the owner's previous one.
 
-    Without a notebook and without a display this does nothing.
+    A notebook shows it below the cell, other programs in a window. Without a display nothing happens.
     """
-    shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
     if hasattr(shell, "kernel"):
         from IPython.display import display
 
@@ -268,56 +315,70 @@ def show(figure: Figure, owner: Any) -> None:
     interactive = backend_registry.list_builtin(BackendFilter.INTERACTIVE)
     if matplotlib.get_backend().lower() not in interactive:
         return
-    name = f"pushlab {id(owner)}"
+    name = _window_name(owner)
     if not plt.fignum_exists(name):
         closer: Any = finalize(owner, plt.close, name)
-        closer.atexit = False  # Matplotlib closes its windows itself then
+        closer.atexit = False  # Matplotlib closes its windows at exit
     plt.figure(name, clear=True).figimage(pixels(figure), resize=True)
     plt.pause(0.001)
 
 
 def hide(owner: Any) -> None:
-    """Close the owner's window, if it has one."""
+    """Close the owner's window if it has one."""
     _displays.pop(owner, None)
-    if "matplotlib.pyplot" in sys.modules:
-        sys.modules["matplotlib.pyplot"].close(f"pushlab {id(owner)}")
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot:
+        pyplot.close(_window_name(owner))
+
+
+def _window_name(owner):
+    return f"pushlab {id(owner)}"
 
 
 # ---------------------------------------------------------------- charts
 
 
 def round_limits(axis: Axis, low: float, high: float, count: int = 4) -> None:
-    """Set an axis from round number to round number, with about `count` ticks."""
+    """Set the limits of an axis to round numbers around low and high, with about `count` ticks."""
     locator = MaxNLocator(count, steps=(1, 2, 2.5, 5, 10))
     high = high if high > low else low + 1
     ticks = np.asarray(locator.tick_values(low, high))
-    slack = 1e-9 * (ticks[-1] - ticks[0])
-    first = ticks[ticks <= low + slack][-1]
-    last = ticks[ticks >= high - slack][0]
-    axis.set_ticks(ticks[(ticks >= first) & (ticks <= last)])
+    tolerance = 1e-9 * (ticks[-1] - ticks[0])
+    first = ticks[ticks <= low + tolerance][-1]
+    last = ticks[ticks >= high - tolerance][0]
+    is_shown = (ticks >= first) & (ticks <= last)
+    axis.set_ticks(ticks[is_shown])
     axis.set_view_interval(first, last, ignore=True)
     axis.axes.autoscale(False, axis.axis_name)
 
 
 def banded_line(
-    ax: Axes, along: Any, line: Any, look: Sequence[Any], **more: Any
+    ax: Axes,
+    x: Any,
+    means: Any,
+    style: Sequence[Any],
+    **line_options: Any,
 ) -> None:
-    """Plot a mean as a line in the band of its interval.
+    """Plot means as a line with a band for their intervals.
 
     Args:
-        along: x of each point, shape (points,).
-        line: A table with the columns mean, low, high.
-        look: Colour and dash, see `series_styles`.
+        x: x of each point, shape (points,).
+        means: A table with the columns mean, low, high.
+        style: Colour and dash, see `series_styles`.
+        line_options: Options of the line, for Matplotlib.
     """
-    ax.fill_between(along, line["low"], line["high"], color=look[0], alpha=BAND, lw=0)
-    ax.plot(along, line["mean"], color=look[0], ls=look[1], **more)
+    colour = style[0]
+    ax.fill_between(x, means["low"], means["high"], color=colour, alpha=BAND, lw=0)
+    ax.plot(x, means["mean"], color=colour, ls=style[1], **line_options)
 
 
 def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -> None:
-    """Write words beside the ends of lines, pushed apart where they would touch.
+    """Write labels beside the ends of lines, pushed apart if they overlap.
+
+    Set the limits of the axes before.
 
     Args:
-        labels: (x, y, words, colour) of each line's end. Set the limits of the axes before.
+        labels: (x, y, text, colour) of each line's end.
     """
     from scipy.optimize import isotonic_regression
 
@@ -325,16 +386,16 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
         return
     height = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
     if ax.get_subplotspec() is not None:
-        height *= 0.65  # a layout leaves about this share of it
+        height *= 0.65  # a layout will reduce it by about this factor
     gap = 1.42 * TICK / height
     to_axes = ax.transScale + ax.transLimits
     heights = np.array([to_axes.transform((x, y))[1] for x, y, _, _ in labels])
     order = np.argsort(heights, kind="stable")
-    places = gap * np.arange(len(labels))
-    heights[order] = isotonic_regression(heights[order] - places).x + places
-    for (x, _, words, colour), height in zip(labels, heights):
+    offsets = gap * np.arange(len(labels))
+    heights[order] = isotonic_regression(heights[order] - offsets).x + offsets
+    for (x, _, text, colour), height in zip(labels, heights):
         ax.annotate(
-            words,
+            text,
             (x, height),
             (7, 0),
             xycoords=("data", "axes fraction"),
@@ -350,13 +411,13 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
 def name_rows(
     ax: Axes,
     names: Sequence[Any],
-    words: Sequence[str] = (),
+    texts: Sequence[str] = (),
     colours: Sequence[str] = (),
 ) -> None:
-    """Make axes a chart of rows: names on the left, words on the right, row 0 on top.
+    """Make axes a chart of rows: names on the left, texts on the right, row 0 on top.
 
     Args:
-        words, colours: Of each row, in the order of the names.
+        texts, colours: One for each name.
     """
     count = len(names)
     colours = [deep(colour) for colour in colours] or [INK] * count
@@ -367,16 +428,20 @@ def name_rows(
     ax.grid(True, axis="x")
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set(color=colour, weight="bold")
-    for row, said in enumerate(words):
-        write_beside(ax, row, said, colours[row])
+    for row, text in enumerate(texts):
+        write_beside(ax, row, text, colours[row])
 
 
 def write_beside(
-    ax: Axes, row: float, words: str, colour: str, weight: str = "normal"
+    ax: Axes,
+    row: float,
+    text: str,
+    colour: str,
+    weight: str = "normal",
 ) -> None:
-    """Write words on the right of a chart of rows."""
+    """Write text to the right of a row."""
     ax.annotate(
-        words,
+        text,
         (1, row),
         (10, 0),
         xycoords=("axes fraction", "data"),
@@ -390,29 +455,43 @@ def write_beside(
 
 def draw_mean(
     ax: Axes,
-    look: Sequence[Any],
+    style: Sequence[Any],
     x: float,
     y: float,
-    across: Sequence[float] = (),
-    upward: Sequence[float] = (),
+    x_interval: Sequence[float] = (),
+    y_interval: Sequence[float] = (),
     hollow: bool = False,
 ) -> None:
-    """Draw a value as a mark with its intervals.
+    """Draw a mean as a mark with its intervals.
 
     Args:
-        look: Colour, dash and marker, see `series_styles`.
-        across, upward: Ends of the interval of x, and of that of y.
+        style: Colour, dash and marker, see `series_styles`.
+        x_interval, y_interval: Ends of the intervals, empty for none.
         hollow: Whether the mark is hollow.
     """
-    colour, _, marker = look
-    line = {"color": colour, "lw": 2.4, "ls": "-", "zorder": 5, "path_effects": HALO}
-    if len(across):
-        ax.plot(across, (y, y), **line)
-    if len(upward):
-        ax.plot((x, x), upward, **line)
-    fill = PAPER if hollow else colour
-    mark = {"color": colour, "mfc": fill, "ms": 7.5, "mew": 1.8, "zorder": 6}
-    ax.plot(x, y, marker, clip_on=False, **mark)
+    colour, _, marker = style
+    bar = {
+        "color": colour,
+        "lw": 2.4,
+        "ls": "-",
+        "zorder": 5,
+        "path_effects": HALO,
+    }
+    if len(x_interval):
+        ax.plot(x_interval, (y, y), **bar)
+    if len(y_interval):
+        ax.plot((x, x), y_interval, **bar)
+    ax.plot(
+        x,
+        y,
+        marker,
+        color=colour,
+        mfc=PAPER if hollow else colour,
+        ms=7.5,
+        mew=1.8,
+        zorder=6,
+        clip_on=False,
+    )
 
 
 def row_panels(
@@ -422,40 +501,65 @@ def row_panels(
     lead: str = "",
     sharex: bool = False,
 ) -> Figure:
-    """Return a figure with a chart of rows for each table, below each other.
+    """Return a figure with a chart of rows for each table, one below the other.
 
     Args:
-        tables: {heading: table}, with a row a mark: name, value, low, high, and optionally hollow and words.
-        styles: The look of each name, see `series_styles`; an unknown one has that of "other".
-        sharex: Whether all charts have the same x axis.
+        tables: {heading: table}. Each row is a mark: name, value, low, high, and optionally hollow and words.
+        styles: The style of each name, see `series_styles`; "other" is for names not listed.
+        sharex: Whether all charts share the x axis.
     """
     heights = [len(table) + 1.9 for table in tables.values()]
     figure = sheet(7.4, 1 + 0.33 * sum(heights), title, lead)
     figure.get_layout_engine().set(hspace=0.15)
-    more = {"squeeze": False, "height_ratios": heights, "sharex": sharex}
-    panels = figure.subplots(len(tables), **more)
-    everything = pd.concat(tables.values())[["value", "low", "high"]]
-    said = iter(interval_words(everything.to_numpy(float)))
+    panels = figure.subplots(
+        len(tables),
+        squeeze=False,
+        height_ratios=heights,
+        sharex=sharex,
+    )
+    intervals = pd.concat(tables.values())[["value", "low", "high"]]
+    texts = iter(interval_words(intervals.to_numpy(float)))
     for ax, (heading, table) in zip(panels[:, 0], tables.items()):
         name_axes(ax)
-        ax.set_title(heading, size=SMALL, weight="normal", color=TEXT, pad=20)
-        rows = table[["value", "low", "high"]].to_numpy(float)
-        words = table.get("words", [next(said) for _ in rows])
-        looks = [styles.get(name) or styles["other"] for name in table["name"]]
-        hollow = table.get("hollow", [False] * len(table))
-        for row, (look, is_hollow) in enumerate(zip(looks, hollow)):
-            value, *ends = rows[row]
-            draw_mean(ax, look, value, row, ends, hollow=is_hollow)
-        name_rows(ax, list(table["name"]), words, [look[0] for look in looks])
+        ax.set_title(
+            heading,
+            size=SMALL,
+            weight="normal",
+            color=TEXT,
+            pad=20,
+        )
+        default_texts = [next(texts) for _ in range(len(table))]
+        row_styles = [styles.get(name) or styles["other"] for name in table["name"]]
+        _draw_row_means(ax, table, row_styles)
+        name_rows(
+            ax,
+            list(table["name"]),
+            table.get("words", default_texts),
+            [style[0] for style in row_styles],
+        )
     return figure
 
 
-def draw_upright(ax: Axes, at: float, words: str, dash: Any = BOUND_DASH) -> None:
-    """Draw a vertical line through a chart of rows, with words above it."""
-    ax.axvline(at, color=INK, lw=1.6, ls=dash, zorder=3)
+def _draw_row_means(ax, table, styles):
+    rows = table[["value", "low", "high"]].to_numpy(float)
+    hollow = table.get("hollow", [False] * len(table))
+    for row, (style, is_hollow) in enumerate(zip(styles, hollow)):
+        value, *ends = rows[row]
+        draw_mean(ax, style, value, row, ends, hollow=is_hollow)
+
+
+def draw_upright(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) -> None:
+    """Draw a vertical line through a chart of rows, with text above it."""
+    ax.axvline(
+        x,
+        color=INK,
+        lw=1.6,
+        ls=dash,
+        zorder=3,
+    )
     ax.annotate(
-        words,
-        (at, 1),
+        text,
+        (x, 1),
         (0, 4),
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
@@ -464,46 +568,46 @@ def draw_upright(ax: Axes, at: float, words: str, dash: Any = BOUND_DASH) -> Non
     )
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- text
 
 
 @functools.cache
-def _letters(size, weight):
+def _font(size, weight):
     return FontProperties(family=FONT, weight=weight, size=size)
 
 
 @functools.cache
-def _measure():
+def _text_renderer():
     return RendererAgg(1, 1, DPI)
 
 
 @functools.lru_cache(maxsize=8192)
-def text_width(words: str, size: float, weight: str = "normal") -> float:
+def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line of text in hundredths of an inch."""
-    width, _, _ = _measure().get_text_width_height_descent(
-        words, _letters(size, weight), ismath=False
-    )
+    font = _font(size, weight)
+    renderer = _text_renderer()
+    width, _, _ = renderer.get_text_width_height_descent(text, font, ismath=False)
     return width * 100 / DPI
 
 
 @functools.lru_cache(maxsize=8192)
-def fit(words: str, width: float, size: float, weight: str = "normal") -> str:
-    """Return the words, cut with an ellipsis if they are wider than `width` hundredths of an inch."""
-    if text_width(words, size, weight) <= width:
-        return words
-    while words and text_width(words + "…", size, weight) > width:
-        words = words[:-1]
-    return words.rstrip() + "…"
+def fit(text: str, width: float, size: float, weight: str = "normal") -> str:
+    """Return the text, cut with an ellipsis if it is wider than `width` hundredths of an inch."""
+    if text_width(text, size, weight) <= width:
+        return text
+    while text and text_width(text + "…", size, weight) > width:
+        text = text[:-1]
+    return text.rstrip() + "…"
 
 
-def wrap(words: str, width: float, size: float, weight: str = "normal") -> list[str]:
-    """Return the words in at most two lines no wider than `width`, the last cut with an ellipsis.
+def wrap(text: str, width: float, size: float, weight: str = "normal") -> list[str]:
+    """Split text into at most two lines no wider than `width`; the last is cut with an ellipsis.
 
     >>> wrap("a long title for a narrow sheet", 100, 12)
     ['a long title', 'for a narr…']
     """
     rows: list[str] = []
-    for word in words.split():
+    for word in text.split():
         longer = f"{rows[-1]} {word}" if rows else word
         is_full = not rows or text_width(longer, size, weight) > width
         if is_full and len(rows) < 2:
@@ -514,32 +618,37 @@ def wrap(words: str, width: float, size: float, weight: str = "normal") -> list[
 
 
 def plain(value: Any) -> str:
-    """Return any value as one line of text, without formulas: Matplotlib draws an escaped dollar as a dollar.
+    r"""Return a value as one line of text without formulas.
 
-    >>> plain("two\\n  lines"), plain(3)
+    Dollar signs are escaped, so that Matplotlib draws them as they are.
+
+    >>> plain("two\n  lines"), plain(3)
     ('two lines', '3')
     """
     return " ".join(str(value).split()).replace("$", r"\$")
 
 
-def short(value: Any, most: int) -> str:
-    """Return a value as one line of at most `most` characters."""
-    words = plain(value)
-    return words if len(words) <= most else words[: most - 1] + "…"
+def short(value: Any, max_length: int) -> str:
+    """Return a value as one line of at most `max_length` characters."""
+    text = plain(value)
+    if len(text) <= max_length:
+        return text
+    return text[: max_length - 1] + "…"
 
 
 def spoken(name: Any) -> str:
-    """Return a column's name as words.
+    """Return a column name as readable text.
 
     >>> spoken("uniqueAppsLaunched_prev2"), spoken("info.response_time"), spoken("ledARGB")
     ('unique apps launched prev2', 'response time', 'led argb')
     """
     name = plain(name).removeprefix("info.").removeprefix("obs.")
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").lower()
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return words.replace("_", " ").lower()
 
 
 def short_number(value: float) -> str:
-    """Return a number for a label: three digits or so, separators of thousands, millions in short.
+    """Format a number for a label, with about three digits, thousands separators and suffixes for large numbers.
 
     >>> [short_number(v) for v in (0.8, -3.25, 136, 52.04, 2040.4, 3.1e7, -0.001)]
     ['0.80', '−3.25', '136', '52.0', '2,040', '31.0 M', '0']
@@ -548,21 +657,25 @@ def short_number(value: float) -> str:
         return "none"
     size = abs(value)
     if size >= 1e9:
-        words = f"{value / 1e9:,.1f} bn"
+        text = f"{value / 1e9:,.1f} bn"
     elif size >= 1e6:
-        words = f"{value / 1e6:.1f} M"
+        text = f"{value / 1e6:.1f} M"
     elif size >= 100 or value == int(value):
-        words = f"{value:,.0f}"
+        text = f"{value:,.0f}"
+    elif size >= 10:
+        text = f"{value:.1f}"
     else:
-        words = f"{value:.1f}" if size >= 10 else f"{value:.2f}"
-    return "0" if words in ("-0.00", "0.00", "-0") else words.replace("-", "−")
+        text = f"{value:.2f}"
+    if text in ("-0.00", "0.00", "-0"):
+        return "0"
+    return text.replace("-", "−")
 
 
 def interval_words(intervals: np.ndarray) -> list[str]:
-    """Return values and their intervals, with as many decimals as the narrowest needs.
+    """Format values and their intervals, with as many decimals as the narrowest interval needs.
 
     Args:
-        intervals: Value, low and high of each row, shape (rows, 3). Without an interval, low and high are NaN.
+        intervals: Value, low and high of each row, shape (rows, 3). Low and high are NaN without an interval.
 
     >>> interval_words(np.array([(0.62, 0.6, 0.65), (-0.1, -0.12, -0.03)]))
     ['0.62, 0.60 to 0.65', '−0.10, −0.12 to −0.03']
@@ -572,20 +685,20 @@ def interval_words(intervals: np.ndarray) -> list[str]:
     digits = 2
     if len(widths):
         digits = max(0, int(np.ceil(np.log10(5 / widths.min()))))
-    rows = []
+    texts = []
     for value, low, high in intervals.round(digits) + 0:
-        words = f"{value:,.{digits}f}"
+        text = f"{value:,.{digits}f}"
         if np.isfinite(low):
-            words += f", {low:,.{digits}f} to {high:,.{digits}f}"
-        rows.append(words.replace("-", "−"))
-    return rows
+            text += f", {low:,.{digits}f} to {high:,.{digits}f}"
+        texts.append(text.replace("-", "−"))
+    return texts
 
 
 def tick_name(value: float) -> str:
-    """Return a number as a tick says it.
+    """Format a number for the ticks of an axis.
 
     >>> [tick_name(v) for v in (0.0, 2.5, -1000, 2e6)]
     ['0', '2.5', '−1,000', '2 M']
     """
-    words = f"{value / 1e6:,.6g} M" if abs(value) >= 1e6 else f"{value:,.6g}"
-    return words.replace("-", "−")
+    text = f"{value / 1e6:,.6g} M" if abs(value) >= 1e6 else f"{value:,.6g}"
+    return text.replace("-", "−")

@@ -1,8 +1,8 @@
-"""Pictures that move: controls over a picture, a player of episodes, and a seat for the reader in the agent's place.
+"""Interactive plots: controls over a picture, a player of episodes, and manual control of an environment.
 
-Each shows one image and replaces its bytes; nothing else in the page moves. The kernel draws the image, so a page
-without a kernel stands still: put a static picture beside the widget. Arrow keys move sliders, the space key presses
-buttons.
+Each widget shows one image and replaces its bytes; nothing else on the page moves. The kernel draws the image, so
+widgets don't respond on a page without a kernel: put a static picture beside them. Arrow keys move sliders, and the
+space key presses buttons.
 """
 
 import asyncio
@@ -24,102 +24,111 @@ from matplotlib.figure import Figure
 from pushlab.plots.phones import phone
 from pushlab.plots.style import DISMISSED, png, short_number, spoken
 
-INTERVAL = 300  # milliseconds a frame of a player
-BUTTONS = 6  # a choice from more values than this is a slider
+INTERVAL = 300  # milliseconds per frame of a player
+MAX_BUTTONS = 6  # with more values, a choice is a slider
 
 
-# ---------------------------------------------------------------- the engine
+# ---------------------------------------------------------------- panels
 
 
 class Picture(W.Image):
-    """An image whose tooltip is its alternative text: screen readers read it, and image widgets have no `alt`."""
+    """An image whose tooltip is its alternative text. Screen readers read it; image widgets have no `alt`."""
 
     # JupyterLab needs a description to set a tooltip.
     description = traitlets.Unicode("").tag(sync=True)
 
 
 class Panel:
-    """A picture with controls. As the last expression of a cell it shows itself.
+    """A picture with controls. Notebooks display it.
 
-    A subclass makes the controls, puts them and the picture into `view`, and says what to draw for each state.
+    Subclasses create the controls, put them and the picture into `view`, and implement `state` and `draw`.
 
     Attributes:
-        view: The widget that holds everything.
+        view: The widget that contains everything.
         image: The picture; `image.value` is its PNG.
-        words: The text under the picture.
-        keep: Number of pictures in the cache. A picture that the reader has seen before comes at once. It is drawn
-            again after a cell has run, or code has moved a control, because it may depend on what that changed.
-            Set 0 for a picture that depends on anything else, such as another widget.
+        caption: The text under the picture.
+        cache_size: Number of cached pictures. Pictures seen before are shown without a delay. The cache is cleared when
+            another cell has run or code has moved a control, because either may change the picture. Set 0 for a
+            picture that depends on anything else, such as another widget.
     """
 
-    keep = 48
+    cache_size = 48
     view: W.Widget
 
     def __init__(self) -> None:
         self.image = Picture(format="png")
-        self.words = W.HTML()
+        self.caption = W.HTML()
         self._cache: dict[Hashable, tuple] = {}
 
     def state(self) -> Hashable:
-        """Return what the picture depends on."""
+        """Return the state that determines the picture."""
         raise NotImplementedError
 
     def draw(self, state: Any) -> tuple[Any, str]:
-        """Return the picture of a state, a Figure or Axes, and the words under it."""
+        """Return the picture of a state, a Figure or Axes, and its caption."""
         raise NotImplementedError
 
     def update(self, change: Mapping) -> None:
         """Show the picture after a control has moved."""
-        with self.errors_shown():
-            self.show(is_from_page=bool(change["owner"]._property_lock))
+        with self.show_errors():
+            is_from_page = bool(change["owner"]._property_lock)
+            self.show(is_from_page)
 
     def show(self, is_from_page: bool = False) -> None:
-        """Show the picture of the present state."""
+        """Show the picture of the current state.
+
+        Args:
+            is_from_page: Whether a user moved a control, so that the cache remains valid.
+        """
         if not is_from_page:
             self._cache.clear()
-        image, width, words, alternative = self.shot(self.state())
+        image, width, caption, alternative = self.render(self.state())
         self.image.layout.max_width = width
         with self.image.hold_sync():  # one message for both
             self.image.value = image
             self.image.tooltip = alternative
-        self.write(words)
+        self.write_caption(caption)
 
-    def shot(self, state: Hashable) -> tuple:
-        """Return the picture of a state, from the cache or drawn now: PNG, width, words, alternative text."""
-        key = (getattr(get_ipython(), "execution_count", 0), state)
+    def render(self, state: Hashable) -> tuple:
+        """Return PNG, width, caption and alternative text of a state, from the cache if possible."""
+        execution_count = getattr(get_ipython(), "execution_count", 0)
+        key = (execution_count, state)
         if key in self._cache:
             return self._cache[key]
-        picture, words = self.draw(state)
+        picture, caption = self.draw(state)
         figure = getattr(picture, "figure", None)
         if not isinstance(figure, Figure):
-            raise TypeError(f"a picture must be a Figure or Axes, got {picture!r}")
-        alternative = words or repr(self)
-        if figure.get_label():  # the title
-            alternative = f"{figure.get_label()} ({alternative})"
-        shot = (png(figure), f"{figure.bbox.width:.0f}px", words, alternative)
+            raise TypeError(f"picture must return a Figure or Axes, got {picture!r}")
+        title = figure.get_label()
+        alternative = caption or repr(self)
+        if title:
+            alternative = f"{title} ({alternative})"
+        width = f"{figure.bbox.width:.0f}px"
+        rendered = (png(figure), width, caption, alternative)
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot:  # otherwise the notebook shows its figures twice
             pyplot.close(figure)
-        self._cache[key] = shot
-        while len(self._cache) > self.keep:
-            del self._cache[next(iter(self._cache))]
-        return shot
+        self._cache[key] = rendered
+        while len(self._cache) > self.cache_size:
+            oldest = next(iter(self._cache))
+            del self._cache[oldest]
+        return rendered
 
     @contextmanager
-    def errors_shown(self) -> Iterator[None]:
-        """Write an error under the picture, where it would be lost otherwise."""
+    def show_errors(self) -> Iterator[None]:
+        """Write errors under the picture, because callbacks of widgets would drop them."""
         try:
             yield
         except Exception as error:
-            words = f"{type(error).__name__}: {error}"
-            self.write(words, DISMISSED)
-            self.image.tooltip = f"The picture from before this error: {words}"
+            message = f"{type(error).__name__}: {error}"
+            self.write_caption(message, DISMISSED)
+            self.image.tooltip = f"The picture from before this error: {message}"
 
-    def write(self, words: str, colour: str = "inherit") -> None:
-        """Write the text under the picture; screen readers read it out when it changes."""
-        self.words.value = (
+    def write_caption(self, text: str, colour: str = "inherit") -> None:
+        """Write the text under the picture; screen readers read it when it changes."""
+        self.caption.value = (
             f'<p role="status" aria-live="polite" style="margin:0;color:{colour}">'
-            f"{html.escape(words)}</p>"
+            f"{html.escape(text)}</p>"
         )
 
     def _repr_mimebundle_(self, **options):
@@ -127,19 +136,19 @@ class Panel:
         return {**bundle, "text/plain": repr(self)}
 
 
-def _form():
-    """Return the look of a control in a column of controls."""
+def _control_style():
+    """Return style and layout of a control in a column of controls."""
     layout = W.Layout(width="520px", max_width="100%")
     return {"style": {"description_width": "130px"}, "layout": layout}
 
 
 def _choice(name, options, **more):
-    """Return buttons or a slider for a choice: the keys typed on a menu (W.Dropdown) would reach JupyterLab."""
-    kind = W.ToggleButtons if len(options) <= BUTTONS else W.SelectionSlider
-    control = kind(options=options, description=name, **_form(), **more)
+    """Return buttons or a slider for a choice. A W.Dropdown would pass keys on to JupyterLab."""
+    kind = W.ToggleButtons if len(options) <= MAX_BUTTONS else W.SelectionSlider
+    control = kind(options=options, description=name, **_control_style(), **more)
     if kind is W.ToggleButtons:
         control.style.button_width = "auto"
-        control.add_class("widget-inline-hbox")  # its name on the left
+        control.add_class("widget-inline-hbox")  # the name on the left
     return control
 
 
@@ -151,9 +160,10 @@ class Explorer(Panel):
 
     Args:
         picture: Function of the names in `ranges` that returns a Figure or Axes.
-        say: Function of the same names that returns a sentence, for readers who cannot see the picture.
-        ranges: name=(low, high, step) makes a slider, of integers if all three are; name=[values] a choice;
-            name=True or False a box. A control begins at the default of `picture`, or else at its first value.
+        say: Function of the same names that returns a sentence, for readers who can't see the picture.
+        ranges: name=(low, high, step) creates a slider, of integers if all three are integers. name=[values] creates
+            a choice, name=True or False a checkbox. A control starts at the default of `picture`, or else at its first
+            value.
 
     Attributes:
         controls: {name: widget}. `.controls[name].value = ...` moves a control from code.
@@ -174,66 +184,73 @@ class Explorer(Panel):
     """
 
     def __init__(
-        self, picture: Callable, /, say: Callable | None = None, **ranges: Any
+        self,
+        picture: Callable,
+        /,
+        say: Callable | None = None,
+        **ranges: Any,
     ):
         super().__init__()
         self.picture = picture
         self.say = say
         self.controls = {}
+        parameters = inspect.signature(picture).parameters
         for name, values in ranges.items():
-            parameter = inspect.signature(picture).parameters.get(name)
-            control = _control(name, values, getattr(parameter, "default", None))
-            self.controls[name] = control
-        self.view = W.VBox([*self.controls.values(), self.image, self.words])
-        self.show()  # an error in the first picture belongs to the cell
+            default = getattr(parameters.get(name), "default", None)
+            self.controls[name] = _control(name, values, default)
+        self.view = W.VBox([*self.controls.values(), self.image, self.caption])
+        self.show()  # raises errors of the first picture in the cell
         for control in self.controls.values():
             control.observe(self.update, "value")
 
     def __repr__(self):
-        words = (f"{name} = {value}" for name, value in self.values.items())
-        return "explore: " + ", ".join(words)
+        values = (f"{name} = {value}" for name, value in self.values.items())
+        return "explore: " + ", ".join(values)
 
     @property
     def values(self) -> dict[str, Any]:
         return {name: control.value for name, control in self.controls.items()}
 
     def state(self) -> Hashable:
-        """Return the position of each control: the values of a choice may not be hashable."""
+        """Return the position of each control, because values of a choice may not be hashable."""
         return tuple(getattr(c, "index", c.value) for c in self.controls.values())
 
     def draw(self, state: Any) -> tuple[Any, str]:
         values = self.values
-        return self.picture(**values), self.say(**values) if self.say else ""
+        picture = self.picture(**values)
+        caption = self.say(**values) if self.say else ""
+        return picture, caption
 
 
 def _control(name, values, default):
-    """Return the widget for a range."""
-    words = name.replace("_", " ")
+    """Return the control for a range."""
+    label = name.replace("_", " ")
     match values:
         case bool():
-            return W.Checkbox(value=values, description=words, **_form())
+            return W.Checkbox(value=values, description=label, **_control_style())
         case list([first, *_]):
             value = default if default in values else first
-            return _choice(words, values, value=value)
+            return _choice(label, values, value=value)
         case tuple((low, high, step)) if low < high and step > 0:
-            is_whole = all(isinstance(value, int | np.integer) for value in values)
+            is_integer = all(isinstance(value, int | np.integer) for value in values)
             is_inside = isinstance(default, int | float) and low <= default <= high
-            return (W.IntSlider if is_whole else W.FloatSlider)(
+            kind = W.IntSlider if is_integer else W.FloatSlider
+            return kind(
                 value=default if is_inside else low,
                 min=low,
                 max=high,
                 step=step,
-                description=words,
-                **_form(),
+                description=label,
+                **_control_style(),
             )
     raise ValueError(
-        f"{name}: expected (low, high, step) with low < high and step > 0, "
+        f"{name} must be (low, high, step) with low < high and step > 0, "
         f"a list of values, or True or False; got {values!r}"
     )
 
 
 def lifelong_settings(log: Any) -> Explorer:
-    """Explore the preprocessing of a lifetime: how its curves and its metrics depend on it.
+    """Explore how the curves and metrics of a lifetime depend on the preprocessing settings.
 
     Args:
         log: See `pushlab.metrics.lifelong.lifelong_report`.
@@ -241,8 +258,8 @@ def lifelong_settings(log: Any) -> Explorer:
     from pushlab.metrics.lifelong import Settings, lifelong_report
     from pushlab.plots.lifelong import report_sheet, shown_metrics
 
-    usual = lifelong_report(log)
-    names = shown_metrics(usual)
+    default_report = lifelong_report(log)
+    names = shown_metrics(default_report)
 
     @functools.lru_cache(maxsize=1)
     def report_with(**values):
@@ -251,16 +268,17 @@ def lifelong_settings(log: Any) -> Explorer:
 
     def picture(**values):
         title = ", ".join(f"{name} {value}" for name, value in values.items())
-        return report_sheet(report_with(**values), usual, names, title.capitalize())
+        report = report_with(**values)
+        return report_sheet(report, default_report, names, title.capitalize())
 
-    def say(**values):
-        numbers = report_with(**values).lifetime.reindex(names).dropna()
-        words = (f"{spoken(name)} {short_number(n)}" for name, n in numbers.items())
-        return "; ".join(words)
+    def describe(**values):
+        metrics = report_with(**values).lifetime.reindex(names).dropna()
+        parts = (f"{spoken(name)} {short_number(n)}" for name, n in metrics.items())
+        return "; ".join(parts)
 
     return explore(
         picture,
-        say,
+        describe,
         smoothing=["flat", "hanning", "hamming", "bartlett", "blackman", "none"],
         window=(0, 100, 5),
         normalization=["task", "run", "none"],
@@ -272,12 +290,12 @@ def lifelong_settings(log: Any) -> Explorer:
 
 
 class Player(Panel):
-    """Play an episode: a play button, and a slider that arrow keys move.
+    """Play an episode, with a play button and a slider.
 
     Args:
-        frames: Frames of one episode, oldest first: `rollout(..., record="frames")` returns them.
-        picture: Function of the frames up to now that returns a Figure or Axes.
-        more: Further arguments of `picture`, such as agent="thompson".
+        frames: Frames of one episode, oldest first; `rollout(..., record="frames")` returns them.
+        picture: Function of the frames so far that returns a Figure or Axes.
+        options: Further arguments of `picture`, such as agent="thompson".
 
     Attributes:
         slider: The widget whose value is the index of the frame.
@@ -287,22 +305,23 @@ class Player(Panel):
         self,
         frames: Sequence[Mapping],
         picture: Callable = phone,
-        **more: Any,
+        **options: Any,
     ):
         if not len(frames):
             raise ValueError(
-                "player() needs at least one frame; rollout(..., record='frames') returns them"
+                "frames is empty, but player() needs at least one frame; "
+                "rollout(..., record='frames') returns them"
             )
         super().__init__()
         self.frames = list(frames)
         self.picture = picture
-        self.more = more
+        self.options = options
         last = max(1, len(frames) - 1)  # a slider needs two values
         self.play = W.Play(max=last, interval=INTERVAL, show_repeat=False)
         self.slider = W.IntSlider(max=last, description="step")
         W.jslink((self.play, "value"), (self.slider, "value"))
         controls = W.HBox([self.play, self.slider])
-        self.view = W.VBox([controls, self.image, self.words])
+        self.view = W.VBox([controls, self.image, self.caption])
         self.show()
         self.slider.observe(self.update, "value")
 
@@ -313,32 +332,36 @@ class Player(Panel):
         return self.slider.value
 
     def draw(self, state: Any) -> tuple[Any, str]:
-        return self.picture(self.frames[: state + 1], **self.more), ""
+        frames = self.frames[: state + 1]
+        return self.picture(frames, **self.options), ""
 
     def update(self, change: Mapping) -> None:
-        """Show the picture of a frame; draw the next one while the reader looks at it."""
+        """Show the picture of a frame, and draw the next one in advance."""
         super().update(change)
-        at = change["new"]
-        with suppress(RuntimeError):  # there is no event loop, and no page
-            asyncio.get_running_loop().call_later(
-                0.02, lambda: at == self.slider.value and self.shot(at + 1)
-            )
+        index = change["new"]
+
+        def draw_next():
+            if self.slider.value == index:
+                self.render(index + 1)
+
+        with suppress(RuntimeError):  # no event loop, so no page either
+            asyncio.get_running_loop().call_later(0.02, draw_next)
 
 
 # ---------------------------------------------------------------- you are the agent
 
 
-class Seat(Panel):
-    """Put the reader in the agent's place: choose an action, send it, see the outcome.
+class ManualControl(Panel):
+    """Let the reader act as the agent: choose an action, send it, and see the outcome.
 
     Args:
-        env: An environment of this package. If an action has several parts, each has its own control; otherwise each
-            action has a button, grey while it is not allowed.
-        seed: Seed of the first episode; the next ones follow from it.
+        env: An environment of this package. If an action has several parts, each part has its own control. Otherwise
+            each action has a button, disabled while the action is not allowed.
+        seed: Seed of the first episode. Later episodes continue its random numbers.
 
     Attributes:
-        log: A dict for each step: episode, step, action, reward. An action of several parts is a dict of words.
-        frames: Frames of this episode, from its reset.
+        log: One dict per step: episode, step, action, reward. An action with several parts is {part: value}.
+        frames: Frames of this episode since its reset.
         score: Sum of the rewards in this episode.
     """
 
@@ -346,24 +369,27 @@ class Seat(Panel):
         world = env.unwrapped.world
         if not world.action_choices:
             raise ValueError(
-                f"you_are_the_agent() needs actions that can be listed; those of {world.name} are {env.action_space}"
+                "you_are_the_agent() needs a finite list of actions, "
+                f"but {world.name} has the action space {env.action_space}"
             )
         super().__init__()
         self.env = env
         self.picture = world.picture
         self.choices = dict(world.action_choices)
         self.log: list[dict] = []
-        self.again = W.Button(description="new episode", icon="refresh")
-        self.again.on_click(lambda _: self.begin())
+        self.restart = W.Button(description="new episode", icon="refresh")
+        self.restart.on_click(lambda _: self.begin())
         self.menus = []
         self.buttons = []
         if len(self.choices) > 1:
             self._add_menus()
         else:
-            for number, words in enumerate(*self.choices.values()):
-                self._add_button(str(words), lambda _, number=number: self.act(number))
+            for index, value in enumerate(*self.choices.values()):
+                self._add_button(str(value), lambda _, index=index: self.act(index))
         buttons = W.HBox(self.buttons, layout=W.Layout(flex_flow="row wrap"))
-        self.view = W.VBox([self.words, self.image, *self.menus, buttons, self.again])
+        self.view = W.VBox(
+            [self.caption, self.image, *self.menus, buttons, self.restart]
+        )
         self.episode = -1
         self.begin(seed)
 
@@ -377,20 +403,18 @@ class Seat(Panel):
 
     def _add_menus(self):
         for name, values in self.choices.items():
-            options = [(str(words), number) for number, words in enumerate(values)]
+            options = [(str(value), index) for index, value in enumerate(values)]
             self.menus.append(_choice(name, options))
-        self._add_button(
-            "send", lambda _: self.act([menu.value for menu in self.menus])
-        )
+        self._add_button("send", lambda _: self.act([m.value for m in self.menus]))
         self.buttons[0].button_style = "primary"
 
-    def _add_button(self, words, act):
-        button = W.Button(description=words, layout=W.Layout(width="auto"))
-        button.on_click(act)
+    def _add_button(self, label, on_click):
+        button = W.Button(description=label, layout=W.Layout(width="auto"))
+        button.on_click(on_click)
         self.buttons.append(button)
 
     def begin(self, seed: int | None = None) -> None:
-        """Begin an episode; without a seed the environment goes on with its own random numbers."""
+        """Begin an episode. Without a seed the environment continues its random numbers."""
         self.episode += 1
         _, info = self.env.reset(seed=seed)
         self.score = 0.0
@@ -399,26 +423,27 @@ class Seat(Panel):
         self._show(info, "Choose an action.")
 
     def act(self, action: Any) -> None:
-        """Take a step, as a button does.
+        """Take a step.
 
         Args:
             action: The index of a choice, or one index for each part.
         """
         if self.is_over:
-            return self.write("The episode is over: press “new episode”.")
-        numbers = [int(number) for number in np.atleast_1d(action)]
-        with self.errors_shown():  # such as an action that is not allowed
-            _, reward, terminated, truncated, info = self.env.step(self._sent(numbers))
+            return self.write_caption("The episode is over: press “new episode”.")
+        indices = [int(index) for index in np.atleast_1d(action)]
+        with self.show_errors():  # such as an action that is not allowed
+            step = self.env.step(self._env_action(indices))
+            _, reward, terminated, truncated, info = step
             reward = float(reward)
             self.score += reward
             self.is_over = bool(terminated or truncated)
             self.frames.append(self.env.unwrapped.frame())
-            words = self._in_words(numbers)
+            values = self._selected_values(indices)
             self.log.append(
                 {
                     "episode": self.episode,
                     "step": self.step,
-                    "action": words if len(words) > 1 else words.popitem()[1],
+                    "action": values if len(values) > 1 else values.popitem()[1],
                     "reward": reward,
                 }
             )
@@ -426,39 +451,40 @@ class Seat(Panel):
             end = " The episode is over." if self.is_over else ""
             self._show(info, f"Reward {reward:+g}. {total}{end}")
 
-    def _in_words(self, numbers):
-        parts = zip(self.choices.items(), numbers)
-        return {name: values[number] for (name, values), number in parts}
+    def _selected_values(self, indices):
+        parts = zip(self.choices.items(), indices)
+        return {name: values[index] for (name, values), index in parts}
 
-    def _sent(self, numbers):
-        """Return the indices of the choices as an action of the environment."""
+    def _env_action(self, indices):
+        """Convert indices of choices to an action of the environment."""
         space = self.env.action_space
         if isinstance(space, spaces.MultiDiscrete):
-            return np.array(numbers, space.dtype)
+            return np.array(indices, space.dtype)
         if isinstance(space, spaces.Discrete):
-            return numbers[0] + int(space.start)
-        words = tuple(self._in_words(numbers).values())
-        return words if isinstance(space, spaces.Tuple) else words[0]
+            return indices[0] + int(space.start)
+        values = tuple(self._selected_values(indices).values())
+        return values if isinstance(space, spaces.Tuple) else values[0]
 
-    def _show(self, info, words):
+    def _show(self, info, outcome):
         mask = info.get("action_mask")
-        for number, button in enumerate(self.buttons):
-            is_allowed = bool(self.menus) or mask is None or mask[number]
+        for index, button in enumerate(self.buttons):
+            is_allowed = bool(self.menus) or mask is None or mask[index]
             button.disabled = self.is_over or not is_allowed
-        self.outcome = words
-        with self.errors_shown():  # the episode goes on
+        self.outcome = outcome
+        with self.show_errors():  # an error in the picture doesn't end the episode
             self.show()
 
     def state(self) -> Hashable:
         return self.episode, self.step
 
     def draw(self, state: Any) -> tuple[Any, str]:
-        offered = {"agent": "you", "choosing": not self.is_over}
-        known = inspect.signature(self.picture).parameters
-        more = {name: value for name, value in offered.items() if name in known}
-        return self.picture(self.frames, **more), self.outcome
+        options = {"agent": "you", "choosing": not self.is_over}
+        accepted = inspect.signature(self.picture).parameters
+        for name in options.keys() - accepted.keys():
+            del options[name]
+        return self.picture(self.frames, **options), self.outcome
 
 
 explore = Explorer
 player = Player
-you_are_the_agent = Seat
+you_are_the_agent = ManualControl

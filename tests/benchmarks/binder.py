@@ -1,14 +1,10 @@
-"""What an image for Binder holds and what its visitors wait for: sizes, first outputs, memory;
-docs/binder.md.
+"""Measure the image for Binder: sizes of packages, time to the first output, and memory; see docs/binder.md.
 
-- python tests/benchmarks/binder.py sizes: MB of each installed package, the largest first, of this
-  environment
-- python tests/benchmarks/binder.py first: seconds to notebook 0's first output and to its end, cold
-  and warm
-- python tests/benchmarks/binder.py memory: MB at most and CPU seconds of the kernel of each
-  notebook
+- python tests/benchmarks/binder.py sizes: MB of each installed package, the largest first
+- python tests/benchmarks/binder.py first: seconds to notebook 0's first output and to its end, cold and warm
+- python tests/benchmarks/binder.py memory: maximum MB and CPU seconds of the kernel of each notebook
 
-Tables in Markdown. Another environment is measured by its own Python.
+Prints Markdown tables. To measure another environment, run its Python.
 """
 
 import os
@@ -23,119 +19,132 @@ from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST = 20
+MAX_ROWS = 20
 
 
 def sizes():
-    """Rows (MB, package, version) of what is installed; files only, without what Python compiles of them later."""
+    """Return rows (MB, package, version) of all installed packages, without compiled Python files."""
     rows = {}
-    for one in distributions():
-        files = {
-            one.locate_file(file) for file in one.files or () if file.suffix != ".pyc"
-        }
-        held = sum(Path(file).lstat().st_size for file in files if Path(file).is_file())
-        rows[one.metadata["Name"]] = (held / 1e6, one.metadata["Name"], one.version)
+    for distribution in distributions():
+        name = distribution.metadata["Name"]
+        sources = [f for f in distribution.files or () if f.suffix != ".pyc"]
+        paths = {Path(distribution.locate_file(file)) for file in sources}
+        size = sum(path.lstat().st_size for path in paths if path.is_file())
+        rows[name] = (size / 1e6, name, distribution.version)
     return sorted(rows.values(), reverse=True)
 
 
-def opened(notebook, until_output):
-    """In a process of its own: runs a notebook, or its cells until one shows something, and tells what that took."""
+def execute(path, until_output):
+    """Run a notebook, or its cells until the first output, and measure it; needs a process of its own.
+
+    Returns:
+        Wall seconds, CPU seconds, and maximum MB of the largest process.
+    """
     import resource
 
     import nbformat
     from nbclient import NotebookClient
 
-    book, began = nbformat.read(notebook, as_version=4), time.perf_counter()
+    notebook = nbformat.read(path, as_version=4)
+    start = time.perf_counter()
     if until_output:
-        first = next(i for i, cell in enumerate(book.cells) if cell.get("outputs"))
-        book.cells = book.cells[: first + 1]
+        has_output = [bool(cell.get("outputs")) for cell in notebook.cells]
+        first = has_output.index(True)
+        notebook.cells = notebook.cells[: first + 1]
     NotebookClient(
-        book,
+        notebook,
         timeout=None,
         startup_timeout=600,
         kernel_name="python3",
-        resources={"metadata": {"path": str(notebook.parent)}},
+        resources={"metadata": {"path": str(path.parent)}},
     ).execute()
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (
-        time.perf_counter() - began,
-        used.ru_utime + used.ru_stime,
-        used.ru_maxrss / 1024,
+        time.perf_counter() - start,
+        usage.ru_utime + usage.ru_stime,
+        usage.ru_maxrss / 1024,
     )
 
 
-def run(notebook, until_output=False):
-    """(wall seconds, CPU seconds, MB at most of the largest process) of a notebook's kernel, from its start."""
+def run(path, until_output=False):
+    """Run `execute` in a new process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(opened, notebook, until_output).result()
+        return pool.submit(execute, path, until_output).result()
 
 
 def first():
-    """Rows of notebook 0, with nothing compiled and after `pushlab warm`, and a sentence on that command."""
-    book, rows = ROOT / "notebooks" / "00_start_here.ipynb", []
+    """Return rows for notebook 0 with an empty cache and after `pushlab warm`, and a sentence on that command."""
+    notebook = ROOT / "notebooks" / "00_start_here.ipynb"
+    rows = []
 
-    def add(name, until, cache):
+    def add(name, until_output, cache):
         os.environ["PUSHLAB_CACHE"] = cache
-        wall, cpu, _ = run(book, until)
+        wall, cpu, _ = run(notebook, until_output)
         rows.append((name, f"{wall:.1f}", f"{cpu:.1f}"))
 
-    for name, until in (("first output, cold", True), ("whole notebook, cold", False)):
+    for name, until_output in (
+        ("first output, cold", True),
+        ("whole notebook, cold", False),
+    ):
         with tempfile.TemporaryDirectory() as cache:
-            add(name, until, cache)
+            add(name, until_output, cache)
     with tempfile.TemporaryDirectory() as cache:
-        os.environ["PUSHLAB_CACHE"], began = cache, time.perf_counter()
+        os.environ["PUSHLAB_CACHE"] = cache
+        start = time.perf_counter()
         subprocess.run(
             [sys.executable, "-P", "-m", "pushlab", "warm"],
             check=True,
             capture_output=True,
         )
-        kept = (
-            sum(
-                path.stat().st_size for path in Path(cache).rglob("*") if path.is_file()
-            )
-            / 1e6
+        elapsed = time.perf_counter() - start
+        sentence = (
+            f"`pushlab warm` took {elapsed:.0f} s and keeps {folder_size(cache):.0f} MB"
         )
-        warmed = f"`pushlab warm` took {time.perf_counter() - began:.0f} s and keeps {kept:.0f} MB"
         add("first output, warm", True, cache)
         add("whole notebook, warm", False, cache)
-    return rows, warmed
+    return rows, sentence
 
 
-def table(head, rows):
+def folder_size(folder):
+    """Return the size of all files in a folder, in MB."""
+    files = [path for path in Path(folder).rglob("*") if path.is_file()]
+    return sum(path.stat().st_size for path in files) / 1e6
+
+
+def memory():
+    """Return rows (notebook, maximum MB, CPU seconds)."""
+    # Run a copy, because notebooks write files into their folder.
+    with tempfile.TemporaryDirectory() as copy:
+        folder = shutil.copytree(ROOT / "notebooks", Path(copy) / "notebooks")
+        rows = []
+        for path in sorted(folder.glob("[0-9]*.ipynb")):
+            _, cpu, megabytes = run(path)
+            rows.append((path.stem, f"{megabytes:.0f}", f"{cpu:.0f}"))
+    return rows
+
+
+def print_table(head, rows):
+    """Print a Markdown table."""
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for row in rows:
         print(f"| {' | '.join(map(str, row))} |")
 
 
-def main(what):
-    print(
-        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n"
-    )
-    if what == "sizes":
+def main(measurement):
+    """Print the tables of a measurement: "sizes", "first" or "memory"."""
+    version = sys.version.split()[0]
+    print(f"Python {version}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
+    if measurement == "sizes":
         rows = sizes()
-        table(
-            ["MB", "package"],
-            [
-                (f"{held:.1f}", f"{name} {version}")
-                for held, name, version in rows[:MOST]
-            ],
-        )
+        largest = [(f"{mb:.1f}", f"{name} {v}") for mb, name, v in rows[:MAX_ROWS]]
+        print_table(["MB", "package"], largest)
         print(f"\n{sum(row[0] for row in rows):.0f} MB in {len(rows)} packages")
-    elif what == "first":
-        rows, warmed = first()
-        table(["notebook 0", "seconds", "CPU seconds"], rows)
-        print(f"\n{warmed}")
+    elif measurement == "first":
+        rows, sentence = first()
+        print_table(["notebook 0", "seconds", "CPU seconds"], rows)
+        print(f"\n{sentence}")
     else:
-        # A copy, as notebooks write files beside themselves.
-        with tempfile.TemporaryDirectory() as copy:
-            folder = shutil.copytree(ROOT / "notebooks", Path(copy) / "notebooks")
-            told = [
-                (path.stem, *run(path)) for path in sorted(folder.glob("[0-9]*.ipynb"))
-            ]
-        table(
-            ["notebook", "MB at most", "CPU seconds"],
-            [(name, f"{most:.0f}", f"{cpu:.0f}") for name, _, cpu, most in told],
-        )
+        print_table(["notebook", "MB at most", "CPU seconds"], memory())
 
 
 if __name__ == "__main__":

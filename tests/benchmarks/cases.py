@@ -1,4 +1,4 @@
-"""What is measured: the worlds, an environment that does nothing, and the arguments that set a world's size."""
+"""Cases of the benchmarks: the environments, an empty environment, and arguments that set an environment's size."""
 
 import tempfile
 from dataclasses import replace
@@ -9,9 +9,9 @@ import gymnasium as gym
 from pushlab.envs import TABLE
 
 EMPTY = "pushlab-benchmarks/empty-v0"
-TIMES = (1, 4, 16)  # how many times its first size a world is given
+FACTORS = (1, 4, 16)  # multiples of the first size
 
-# Steps a second of the originals, taken once on two cores of a small cloud machine, most of them without wrappers.
+# Steps per second of the originals, measured once on two cores of a small cloud machine, mostly without wrappers.
 ORIGINALS = {
     "evalumap1-v0": "gym-push: 200",
     "evalumap2-v0": "gym-push: 200",
@@ -24,15 +24,15 @@ ORIGINALS = {
     "Credit-v0": "WhyNot: 1,300",
 }
 
-IN_A_BATCH = {
-    "pushlab/RoomEnv-v0": {"encoding": "index"}
-}  # a batch takes codes where one alone takes words
+# Batches need integer codes, single environments also accept text.
+BATCH_ARGUMENTS = {"pushlab/RoomEnv-v0": {"encoding": "index"}}
 
 
 class Empty(gym.Env):
-    """An environment in which nothing happens: what Gymnasium itself costs."""
+    """An environment that does nothing, to measure the overhead of Gymnasium."""
 
-    observation_space, action_space = gym.spaces.Discrete(2), gym.spaces.Discrete(2)
+    observation_space = gym.spaces.Discrete(2)
+    action_space = gym.spaces.Discrete(2)
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -43,12 +43,13 @@ class Empty(gym.Env):
 
 
 def register_empty():
+    """Register the empty environment once."""
     if EMPTY not in gym.registry:
         gym.register(EMPTY, entry_point=Empty)
 
 
 def newest():
-    """The registered ids of pushlab, each world's newest version."""
+    """Return the registered ids of pushlab, only the newest version of each environment."""
     versions = {}
     for name, *_ in TABLE:
         world, version = name.rsplit("-v", 1)
@@ -60,14 +61,17 @@ def newest():
 
 
 def sizes():
-    """(world, what grows, first size, a function of a size that gives the arguments): a step of each is timed at TIMES
-    its first size. The function returns None where the world does not go so far."""
+    """Return the cases of growth: (environment, unit of the size, first size, function of a size).
+
+    The function returns the arguments for a size, or None if the environment can't be so large. A step is timed at
+    FACTORS times the first size.
+    """
     return [
         (
             "pushlab/evalumap1-v0",
             "contexts of a quarter",
             1000,
-            lambda size: {"user": user_of(size)},
+            lambda size: {"user": made_up_user(size)},
         ),
         ("pushlab/evalumap1-v0", "users", 1, several_users),
         ("pushlab/push-v0", "days", 1, lambda size: {"horizon": size}),
@@ -122,55 +126,53 @@ def sizes():
 
 
 def several_users(size):
+    """Return the argument for so many users, or None if there are fewer."""
     names = ("mira", "theo", "ines", "noor", "omar")
     return {"user": list(names[:size])} if size <= len(names) else None
 
 
 def room(**arguments):
-    """Arguments of a room in codes, or None where there are not so many people or things in its table."""
-    most = {"n_people": 20, "n_objects": 80, "n_locations": 49}
-    return (
-        {"encoding": "index", **arguments}
-        if all(arguments.get(name, 0) <= most[name] for name in most)
-        else None
-    )
+    """Return arguments of a room in codes, or None if it can't have so many people, objects or locations."""
+    limits = {"n_people": 20, "n_objects": 80, "n_locations": 49}
+    if any(arguments.get(name, 0) > limit for name, limit in limits.items()):
+        return None
+    return {"encoding": "index", **arguments}
 
 
-def user_of(contexts):
-    """A user made up for it, with about so many contexts in each quarter."""
+def made_up_user(contexts):
+    """Return a synthetic user with about so many contexts in each quarter."""
     from pushlab.datasets.reading import load_user
     from pushlab.users import synthesis
 
-    with tempfile.TemporaryDirectory() as folder:
-        synthesis.write_user(
-            synthesis.make_user(5, "long", open_rate=0.4, per_quarter=contexts),
-            Path(folder) / "long",
-        )
-        synthesis.write_catalogue(Path(folder) / "long")
-        return load_user(Path(folder) / "long")
+    user = synthesis.make_user(5, "long", open_rate=0.4, per_quarter=contexts)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "long"
+        synthesis.write_user(user, folder)
+        synthesis.write_catalogue(folder)
+        return load_user(folder)
 
 
 def borrowers(count):
-    """The first so many of the generated people."""
+    """Return the first `count` of the generated people."""
     from pushlab.datasets.borrowers import load_borrowers
 
     people = load_borrowers()
-    parts = {
-        name: getattr(people, name)[:count].copy() for name in ("features", "labels")
-    }
-    for array in parts.values():
-        array.flags.writeable = False
-    return replace(people, **parts)
+    features = people.features[:count].copy()
+    labels = people.labels[:count].copy()
+    features.flags.writeable = False
+    labels.flags.writeable = False
+    return replace(people, features=features, labels=labels)
 
 
-# ---------------------------------------------------------------- a run that can be repeated
+# ---------------------------------------------------------------- repeatable runs
 
 
 def record(env, steps):
-    """Allowed actions drawn at random, as many as steps, and how many episodes they ended; `replay` repeats them."""
+    """Take random allowed actions; return them and the number of finished episodes. `replay` repeats them."""
     env.action_space.seed(1)
     _, info = env.reset(seed=1)
-    actions, ends = [], 0
+    actions = []
+    ends = 0
     for _ in range(steps):
         actions.append(env.action_space.sample(info.get("action_mask")))
         _, _, terminated, truncated, info = env.step(actions[-1])
@@ -181,7 +183,7 @@ def record(env, steps):
 
 
 def replay(env, actions):
-    """Takes the actions, beginning anew where an episode ends."""
+    """Take the actions, with a reset after each episode."""
     env.reset(seed=1)
     for action in actions:
         _, _, terminated, truncated, _ = env.step(action)

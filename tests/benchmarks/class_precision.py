@@ -1,8 +1,8 @@
-"""How far shares of a class's people lie apart: the table in `notebooks/README.md`.
+"""Measure how much shares differ between the people of a class, for the table in `notebooks/README.md`.
 
-- python tests/benchmarks/class_precision.py: half a minute
+    python tests/benchmarks/class_precision.py
 
-Each agent meets 24 people of its own. People of one number are as hard as each other.
+This takes half a minute. Each agent has 24 people of its own. People with the same number are equally difficult.
 """
 
 import pandas as pd
@@ -22,7 +22,7 @@ PEOPLE = 24
 
 
 def shares(agent):
-    """Share of the best expected points with each person."""
+    """Return the share of the best expected points for each person."""
     secret = new_secret("precision")
     settings = {"secret": secret.hex(), "episodes": PEOPLE, "per_quarter": 1000}
     values = []
@@ -33,16 +33,23 @@ def shares(agent):
     return values
 
 
-if __name__ == "__main__":
-    found = pd.DataFrame({agent: shares(agent) for agent in AGENTS})
-    gaps = found.rsub(found["LinUCB"], axis=0)
-    print(found.agg(["mean", "std"]).round(2))
+def main():
+    """Print the spread of the shares, and the intervals for several numbers of episodes."""
+    table = pd.DataFrame({agent: shares(agent) for agent in AGENTS})
+    gaps = table.rsub(table["LinUCB"], axis=0)
+    spread = table["LinUCB"].std()
+    gap_spread = gaps["eps-greedy"].std()
+    print(table.agg(["mean", "std"]).round(2))
     print(gaps.agg(["mean", "std"]).round(3))
     for episodes in (5, 10, 20, 40):
-        half = t.isf(0.025, episodes - 1) * found["LinUCB"].std() / episodes**0.5
+        half = t.isf(0.025, episodes - 1) * spread / episodes**0.5
         row = [episodes, round(half, 2)]
         for teams in (2, 10, 40):
             pairs = teams * (teams - 1) / 2
             critical = t.isf(0.025 / pairs, episodes - 1)
-            row.append(round(critical * gaps["eps-greedy"].std() / episodes**0.5, 2))
+            row.append(round(critical * gap_spread / episodes**0.5, 2))
         print(*row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,9 +1,8 @@
-"""Simulated teams on a class's server: is the order right, and does cheating pay?
+"""Simulate teams on a class's server, to test whether the ranking is right and whether cheating pays.
 
-`make benchmarks ARGS=classroom` writes data/class/teams.csv (five minutes on two
-cores). Eight honest teams and four that cheat play Challenge 2 on a server. The true
-value of an honest team is what its agent earns locally with 120 other people, made by
-the same generator from another secret.
+`make benchmarks ARGS=classroom` writes data/class/teams.csv, in five minutes on two cores. Eight honest and four
+cheating teams play Challenge 2 on a server. The true value of an honest team is its agent's local share for 120 other
+people, made by the same generator from another secret.
 """
 
 from concurrent.futures import ProcessPoolExecutor
@@ -34,13 +33,13 @@ from pushlab_classroom.standings import earned, standings
 SEED = "a simulated class"
 EPISODES = 20
 PER_QUARTER = 300
-PEOPLE = 120  # of a true value
-PRACTICE = 40  # episodes of a team that looks for a lucky seed, or for the optima
+PEOPLE = 120  # people per true value
+PRACTICE = 40  # practice episodes of teams that search a lucky seed or the optima
 LIMITS = {"requests": 1e6, "begins": 1e6}
 
 
 class TimeOnly(ThompsonSampling):
-    """Looks at the time of day alone."""
+    """Thompson sampling that uses only the time of day."""
 
     crossed = ["time"]
 
@@ -59,9 +58,9 @@ CHEATS = ["judge of the hand-out", "lucky seed", "optima of practice", "tricks"]
 
 
 class Tricks(ThompsonSampling):
-    """Sends the server what it should refuse, and counts its answers."""
+    """Thompson sampling that also sends invalid requests, and counts how many are accepted and refused."""
 
-    taken = 0
+    accepted = 0
     refused = 0
 
     def begin(self, env, seed):
@@ -71,31 +70,31 @@ class Tricks(ThompsonSampling):
     def act(self, observation, info, explore=True):
         episode, step = (int(self.env.state[key][0]) for key in ("episode", "step"))
         if step % 10 == 1:
-            made = self.made.tolist()
-            other = [(made[0] + 1) % 12, *made[1:]]
+            last = self.last_action.tolist()
+            other = [(last[0] + 1) % 12, *last[1:]]
             for request in (
-                {"steps": [[episode, step - 1, other]]},  # a made step again
-                {"steps": [[episode + 1, step, made]]},  # an episode of another team
-                {"steps": [[episode, step, made]], "expected": 1e6},
+                {"steps": [[episode, step - 1, other]]},  # an earlier step
+                {"steps": [[episode + 1, step, last]]},  # another team's episode
+                {"steps": [[episode, step, last]], "expected": 1e6},
             ):
                 try:
                     self.env.world.connection.request("POST", "/api/steps", request)
-                    Tricks.taken += 1
+                    Tricks.accepted += 1
                 except Refused:
                     Tricks.refused += 1
-        self.made = super().act(observation, info, explore)
-        return self.made
+        self.last_action = super().act(observation, info, explore)
+        return self.last_action
 
 
 def play(team, folder, url, token, episodes):
-    """Play a team's scored episodes; return how often a trick was taken and refused."""
+    """Play a team's scored episodes, and return how many tricks were accepted and refused."""
 
-    def env(scored):
+    def make_env(scored):
         arguments = {"url": url, "token": token, "scored": scored}
         return gym.make("pushlab/Remote-v0", **arguments)
 
-    def practised(agent, seed):
-        return rollout(env(False), agent, seed=seed, episodes=1, progress=False)
+    def practise(agent, seed):
+        return rollout(make_env(False), agent, seed=seed, episodes=1, progress=False)
 
     make = HONEST.get(team, ThompsonSampling)
     first = 0
@@ -105,34 +104,33 @@ def play(team, folder, url, token, episodes):
     if team == "tricks":
         make = Tricks
     if team == "lucky seed":
-        logs = {seed: practised(make(), seed) for seed in range(100, 100 + PRACTICE)}
-        first = max(logs, key=lambda seed: logs[seed]["reward"].mean())
+        seeds = range(100, 100 + PRACTICE)
+        rewards = {seed: practise(make(), seed)["reward"].mean() for seed in seeds}
+        first = max(rewards, key=rewards.get)
     agent = None
     if team == "optima of practice":
         agent = make()
         for seed in range(PRACTICE):
-            practised(agent, seed)
+            practise(agent, seed)
     for number in range(episodes):
         player = make()
         if agent is not None:
             player.load(agent.state())
-        rollout(env(True), player, seed=first + number, episodes=1, progress=False)
-    return Tricks.taken, Tricks.refused
+        rollout(make_env(True), player, seed=first + number, episodes=1, progress=False)
+    return Tricks.accepted, Tricks.refused
 
 
 def share(user, agent, seed):
-    """What an agent earns of what the catalogue's best would earn, in expected points."""
+    """Return the expected points of an agent as a share of those of the catalogue's best notifications."""
     env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
     log = rollout(env, agent, seed=seed, progress=False)
-    points = [
-        expected_points(log["info.actual"], log[f"info.{name}"]).sum()
-        for name in ("probability", "best")
-    ]
-    return points[0] / points[1]
+    points = expected_points(log["info.actual"], log["info.probability"])
+    best = expected_points(log["info.actual"], log["info.best"])
+    return points.sum() / best.sum()
 
 
 def true_shares(number):
-    """{honest team: its share} with one person of another class."""
+    """Return the share of each honest team for one person of another class."""
     secret = new_secret("another class")
     settings = {"secret": secret.hex(), "episodes": PEOPLE, "per_quarter": PER_QUARTER}
     person = private_user(settings, "anybody", "evalumap2", True, number)
@@ -141,11 +139,12 @@ def true_shares(number):
 
 
 def main(quick=False):
+    """Run the simulation and write teams.csv; a quick run is shorter and only printed."""
     episodes = 2 if quick else EPISODES
     names = [*HONEST, *CHEATS]
     pool = ProcessPoolExecutor(2, get_context("spawn"))
-    with TemporaryDirectory() as place, pool:
-        folder = Path(place) / "class"
+    with TemporaryDirectory() as temporary, pool:
+        folder = Path(temporary) / "class"
         tokens = new_class(folder, names, SEED, episodes, PER_QUARTER)
         with running(folder, **LIMITS) as url:
             jobs = {
@@ -154,34 +153,47 @@ def main(quick=False):
             }
             counts = {name: job.result() for name, job in jobs.items()}
         people = range(0, PEOPLE, 40 if quick else 1)
-        truth = pd.DataFrame(list(pool.map(true_shares, people)))
+        true = pd.DataFrame(list(pool.map(true_shares, people)))
         close_class(folder)
-        book = ClassDatabase(folder)
-        board = standings(book).query("game == 'evalumap2'").set_index("team")
-        shares = earned(book, "evalumap2")
+        database = ClassDatabase(folder)
+        board = standings(database).query("game == 'evalumap2'").set_index("team")
+        shares = earned(database, "evalumap2")
 
-    rows = []
-    for team in names:
-        row = {"team": team, "kind": "honest" if team in HONEST else "cheat"}
-        row |= board.loc[team, ["score", "low", "high", "first", "last"]]
-        if team in HONEST:
-            name = "true"
-            interval = mean_interval(truth[team])
-        else:
-            name = "difference"
-            level = 1 - 0.05 / len(CHEATS)
-            both = shares.loc[[team, "Thompson"]].to_numpy()
-            interval = paired_interval(*both, level=level)
-        rows.append(row | dict(zip((name, f"{name}_low", f"{name}_high"), interval)))
-    table = pd.DataFrame(rows).round(4).astype({"first": int, "last": int})
+    table = team_table(board, shares, true)
     print(table.to_string(index=False))
     honest = table[: len(HONEST)]
-    held = honest["true"].between(honest["low"], honest["high"])
-    print(f"intervals with the true value: {held.sum()} of {len(held)}")
+    covers = honest["true"].between(honest["low"], honest["high"])
     correlation = honest["score"].corr(honest["true"], method="spearman")
+    print(f"intervals with the true value: {covers.sum()} of {len(covers)}")
     print("tricks taken and refused:", *counts["tricks"])
     print(f"rank correlation of scores and true values: {correlation:.2f}")
     if not quick:
         path = data_dir() / "class" / "teams.csv"
         table.to_csv(path, index=False, lineterminator="\n")
     return 0
+
+
+def team_table(board, shares, true):
+    """Return the rows of teams.csv.
+
+    Args:
+        board: Standings, indexed by team.
+        shares: Shares of each team in each episode.
+        true: Shares of each honest team for other people.
+    """
+    level = 1 - 0.05 / len(CHEATS)
+    rows = []
+    for team in (*HONEST, *CHEATS):
+        is_honest = team in HONEST
+        row = {"team": team, "kind": "honest" if is_honest else "cheat"}
+        row |= board.loc[team, ["score", "low", "high", "first", "last"]]
+        if is_honest:
+            name = "true"
+            interval = mean_interval(true[team])
+        else:
+            name = "difference"
+            pair = shares.loc[[team, "Thompson"]].to_numpy()
+            interval = paired_interval(*pair, level=level)
+        row |= dict(zip((name, f"{name}_low", f"{name}_high"), interval))
+        rows.append(row)
+    return pd.DataFrame(rows).round(4).astype({"first": int, "last": int})

@@ -1,4 +1,4 @@
-"""Benchmarks are slow, and need pytest-benchmark; their modules import each other."""
+"""Settings of the benchmarks: they are slow, need pytest-benchmark, and import each other."""
 
 import sys
 from importlib.util import find_spec

@@ -1,20 +1,16 @@
-"""How fast the pictures that move answer: each notebook in JupyterLab in Chromium, sliders,
-players, seats moved.
+"""Measure the response times of widgets: JupyterLab in Chromium opens each notebook and moves sliders and players.
 
-`make benchmarks ARGS=widgets` writes data/widgets/widgets.csv and its README (some ten minutes on
-an idle machine); `python tests/benchmarks/table.py widgets 05 07` prints those notebooks only and
-writes nothing. A row is a control:
+`make benchmarks ARGS=widgets` writes data/widgets/widgets.csv and its README, in about ten minutes on an idle machine.
+`python tests/benchmarks/table.py widgets 05 07` only prints the results of these notebooks. Each row is a control:
 
-- `median_ms`, `p90_ms`: from the key or click, as the page sees it, to the new picture loaded, a
-  move every 150 ms or so; one that does not come within 8 seconds counts as 8
-- `fresh_ms`: the median where no picture is kept, as after a jump to somewhere new
-- `draw_ms`, `png_ms`: of fresh_ms in the kernel: the picture function with all its metrics; pixels
-  and the PNG file
-- `rest_ms`: of fresh_ms everything else: two messages, ipywidgets, JupyterLab, decoding
+- `median_ms`, `p90_ms`: from the key or click on the page to the loaded picture, with a move about every 150 ms. Moves
+  without a new picture within 8 seconds count as 8 seconds
+- `fresh_ms`: the median without cached pictures
+- `draw_ms`, `png_ms`: the share of fresh_ms that the kernel takes for the picture function and for the PNG file
+- `rest_ms`: the rest of fresh_ms: two messages, ipywidgets, JupyterLab, decoding
 - `kilobytes`: size of the PNG file
-- `first_ms`: from running the cell, for the first time in a fresh kernel, to its picture loaded
-- `frames_a_second`: of a player that plays; its interval, 300 milliseconds by default, lets 3.3
-  through
+- `first_ms`: from running the cell in a fresh kernel to the loaded picture
+- `frames_a_second`: of a playing player; its default interval of 300 milliseconds allows 3.3
 """
 
 import datetime
@@ -26,26 +22,31 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 MOVES = 16
-WAIT = 8000  # milliseconds: a picture that does not come counts as this late
-PLAYED = 4000  # milliseconds that a player is watched
+WAIT = 8000  # timeout for a picture, in milliseconds
+PLAYED = 4000  # duration of playing, in milliseconds
 
-# Runs in the kernel before all cells: how long the two parts of a panel's work take, and how large the file is.
+# Runs in the kernel before all cells; records times of drawing and of the PNG, and the size of the file.
 WATCH = """
 import time as _time
 from pushlab.plots import widgets as _widgets
-_drawn, _png, _shot, _keep = [], _widgets.png, _widgets.Panel.shot, _widgets.Panel.keep
-def _png_timed(figure):
-    begun = _time.perf_counter()
-    made = _png(figure)
-    _drawn.append([_time.perf_counter() - begun, len(made)])
-    return made
-def _shot_timed(panel, state):
-    begun, before = _time.perf_counter(), len(_drawn)
-    shot = _shot(panel, state)
-    if len(_drawn) > before:
-        _drawn[-1].insert(0, _time.perf_counter() - begun)
-    return shot
-_widgets.png, _widgets.Panel.shot = _png_timed, _shot_timed
+_timings = []
+_png = _widgets.png
+_render = _widgets.Panel.render
+_cache_size = _widgets.Panel.cache_size
+def _timed_png(figure):
+    start = _time.perf_counter()
+    file = _png(figure)
+    _timings.append([_time.perf_counter() - start, len(file)])
+    return file
+def _timed_render(panel, state):
+    start = _time.perf_counter()
+    before = len(_timings)
+    rendered = _render(panel, state)
+    if len(_timings) > before:
+        _timings[-1].insert(0, _time.perf_counter() - start)
+    return rendered
+_widgets.png = _timed_png
+_widgets.Panel.render = _timed_render
 """
 
 IN_KERNEL = """async (code) => {
@@ -60,7 +61,7 @@ IN_KERNEL = """async (code) => {
     return text;
 }"""
 
-# Runs the cells in order; of those that show a widget with a picture, the milliseconds until it is loaded.
+# Runs the cells in order, and returns the milliseconds until each widget's picture is loaded.
 RUN_CELLS = """async () => {
     const panel = window.jupyterapp.shell.currentWidget, notebook = panel.content, found = [];
     const frame = () => new Promise((done) => requestAnimationFrame(done));
@@ -87,7 +88,7 @@ RUN_CELLS = """async () => {
     return found;
 }"""
 
-# The next key or click begins the clock, the next picture loaded ends it.
+# Measures the time from the next key or click to the next loaded picture.
 ARM = """(image) => {
     let begun = null;
     const kinds = ["keydown", "click", "change"];
@@ -113,9 +114,9 @@ COUNT_LOADS = """(image) => {
 
 
 def browser_tools():
-    """tests/browser/conftest.py as a module: how the tests start JupyterLab and drive Chromium."""
+    """Return tests/browser/conftest.py as a module; it starts JupyterLab and controls Chromium."""
     path = Path(__file__).resolve().parents[1] / "browser" / "conftest.py"
-    sys.path.insert(0, str(path.parents[1]))  # of the module `waiting`
+    sys.path.insert(0, str(path.parents[1]))  # folder of the module `waiting`
     spec = importlib.util.spec_from_file_location("browser_tools", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -123,17 +124,20 @@ def browser_tools():
 
 
 class Cell:
-    """One cell with a widget: its controls are found in the page, moved, and timed."""
+    """A cell with a widget, whose controls can be moved and timed.
 
-    def __init__(self, lab, found):
-        self.page, self.found = lab.page, found
-        self.node = lab.page.locator(".jp-Notebook .jp-Cell").nth(
-            0
-        )  # until show() says better
+    Args:
+        lab: The page of JupyterLab.
+        index: Index of the cell in the notebook.
+    """
+
+    def __init__(self, lab, index):
+        self.page = lab.page
+        self.index = index
         self.show()
 
     def show(self):
-        """Scrolls to the cell and marks it, as cells out of sight lose their place among the others."""
+        """Scroll to the cell and mark it, because JupyterLab removes cells out of sight from the page."""
         self.page.evaluate(
             """async (at) => {
             const notebook = window.jupyterapp.shell.currentWidget.content;
@@ -141,123 +145,137 @@ class Cell:
             notebook.widgets[at].node.setAttribute("data-timed", "yes");
             await notebook.scrollToItem(at, "center");
         }""",
-            self.found["at"],
+            self.index,
         )
         self.node = self.page.locator("[data-timed]")
         self.image = self.node.locator("img.widget-image").first
 
     def moves(self):
-        """Yields (name of a control, function that moves it once)."""
+        """Yield each control as (name, function that moves it once)."""
         if self.node.locator("button:has-text('new episode')").count():
-            send = self.node.locator("button.widget-button:has-text('send')")
-            buttons = self.node.locator("button.widget-button:not(:disabled)")
-            yield "seat", lambda: self.click((send if send.count() else buttons).first)
+            buttons = self.node.locator("button.widget-button:has-text('send')")
+            if not buttons.count():
+                buttons = self.node.locator("button.widget-button:not(:disabled)")
+            yield "seat", lambda: self.click(buttons.first)
             return
         play = self.node.locator(".widget-play").count()
         handles = self.node.locator(".widget-slider .noUi-handle")
-        for place in range(handles.count()):
-            handle = handles.nth(place)
-            name = "player" if play else self.name(handle, "widget-slider")
-            yield name, lambda handle=handle, turn=[1]: self.press(handle, turn)
+        for index in range(handles.count()):
+            handle = handles.nth(index)
+            name = "player" if play else self.label(handle, "widget-slider")
+            yield name, lambda handle=handle, state=[1]: self.press(handle, state)
         choices = self.node.locator(".widget-toggle-buttons")
-        for place in range(choices.count()):
-            buttons = choices.nth(place).locator("button")
-            name = self.name(buttons.first, "widget-toggle-buttons")
-            yield name, lambda buttons=buttons, turn=[1]: self.choose(buttons, turn)
+        for index in range(choices.count()):
+            buttons = choices.nth(index).locator("button")
+            name = self.label(buttons.first, "widget-toggle-buttons")
+            yield name, lambda buttons=buttons, state=[1]: self.choose(buttons, state)
 
-    def name(self, part, kind):
-        """The label of the widget that has a part."""
+    def label(self, part, kind):
+        """Return the label of the widget that contains a part."""
         widget = part.locator(f"xpath=ancestor::*[contains(@class, '{kind}')][1]")
         return widget.locator(".widget-label").inner_text()
 
-    def press(self, handle, turn):
-        """An arrow key; back again at the ends."""
-        now, low, high = (
-            float(handle.get_attribute(f"aria-value{end}"))
-            for end in ("now", "min", "max")
-        )
-        turn[0] = 1 if now <= low else -1 if now >= high else turn[0]
+    def press(self, handle, state):
+        """Press an arrow key, and turn back at the ends.
+
+        Args:
+            state: A list with the direction, 1 or -1.
+        """
+        value = float(handle.get_attribute("aria-valuenow"))
+        if value <= float(handle.get_attribute("aria-valuemin")):
+            state[0] = 1
+        elif value >= float(handle.get_attribute("aria-valuemax")):
+            state[0] = -1
         handle.focus()
-        self.page.keyboard.press("ArrowRight" if turn[0] > 0 else "ArrowLeft")
+        self.page.keyboard.press("ArrowRight" if state[0] > 0 else "ArrowLeft")
 
     def click(self, button):
-        if button.is_disabled():  # the episode is over
-            button = self.node.locator(
-                "button.widget-button:has-text('new episode')"
-            ).first
+        """Click a button, or "new episode" if the episode is over."""
+        if button.is_disabled():
+            restart = "button.widget-button:has-text('new episode')"
+            button = self.node.locator(restart).first
         button.click()
 
-    def choose(self, buttons, turn):
-        """The next button, by mouse; back again at the ends."""
-        pressed = "all => all.findIndex(one => one.classList.contains('mod-active'))"
-        at, of = buttons.evaluate_all(pressed), buttons.count()
-        turn[0] = 1 if at == 0 else -1 if at == of - 1 else turn[0]
-        buttons.nth(at + turn[0]).click()
+    def choose(self, buttons, state):
+        """Click the next button, and turn back at the ends.
+
+        Args:
+            state: A list with the direction, 1 or -1.
+        """
+        find_active = (
+            "all => all.findIndex(node => node.classList.contains('mod-active'))"
+        )
+        index = buttons.evaluate_all(find_active)
+        if index == 0:
+            state[0] = 1
+        elif index == buttons.count() - 1:
+            state[0] = -1
+        buttons.nth(index + state[0]).click()
 
     def times(self, move):
-        """Milliseconds of MOVES moves, after one that is not counted."""
-        found = []
+        """Return the milliseconds of MOVES moves, without a first move."""
+        times = []
         for _ in range(MOVES + 1):
             self.image.evaluate(ARM)
             move()
-            found.append(self.page.evaluate("window.moved"))
-            self.page.wait_for_timeout(150)  # a reader looks; so does the kernel
-        return found[1:]
+            times.append(self.page.evaluate("window.moved"))
+            self.page.wait_for_timeout(150)  # like a reader
+        return times[1:]
 
     def frames_a_second(self):
-        """Of a player, while it plays at the interval that its notebook gives it."""
+        """Return the frame rate of a player at its interval."""
         buttons = self.node.locator(".widget-play button")
         self.image.evaluate(COUNT_LOADS)
         buttons.nth(0).click()
         self.page.wait_for_timeout(PLAYED)
         buttons.nth(1 if buttons.count() > 2 else 0).click()
         loads = self.page.evaluate("window.loads")
-        return (
-            1000 * (len(loads) - 1) / (loads[-1] - loads[0])
-            if len(loads) > 2
-            else float("nan")
-        )
+        if len(loads) <= 2:
+            return float("nan")
+        return 1000 * (len(loads) - 1) / (loads[-1] - loads[0])
 
 
 def measure(lab, name):
-    """The rows of one notebook."""
+    """Return the rows of one notebook."""
     import numpy as np
 
     lab.open(name)
     print(lab.page.evaluate(IN_KERNEL, WATCH), end="", file=sys.stderr)
     rows = []
-    for found in lab.page.evaluate(RUN_CELLS):
-        cell = Cell(lab, found)
+    for widget in lab.page.evaluate(RUN_CELLS):
+        cell = Cell(lab, widget["at"])
         for control, move in cell.moves():
-            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.keep = 0; _drawn.clear()")
-            fresh = cell.times(move)
-            kernel = json.loads(
-                lab.page.evaluate(IN_KERNEL, "import json; print(json.dumps(_drawn))")
+            lab.page.evaluate(
+                IN_KERNEL, "_widgets.Panel.cache_size = 0; _timings.clear()"
             )
-            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.keep = _keep")
+            fresh = cell.times(move)
+            code = "import json; print(json.dumps(_timings))"
+            timings = json.loads(lab.page.evaluate(IN_KERNEL, code))
+            lab.page.evaluate(IN_KERNEL, "_widgets.Panel.cache_size = _cache_size")
             times = cell.times(move)
-            if not kernel or min(fresh + times) >= WAIT:
+            if not timings or min(fresh + times) >= WAIT:
                 print(f"{name}: {control} changed no picture", file=sys.stderr)
                 continue
-            # A widget runs in a thread of its own: the first may have begun before.
-            kernel = [row for row in kernel if len(row) == 3]
-            whole, png, size = np.median(np.array(kernel), axis=0)
+            # The first timing can be incomplete, because widgets run in their own thread.
+            complete = [timing for timing in timings if len(timing) == 3]
+            total, png, size = np.median(np.array(complete), axis=0)
+            frame_rate = np.nan
+            if control == "player":
+                frame_rate = cell.frames_a_second()
             row = {
                 "notebook": name.removesuffix(".ipynb"),
-                "cell": found["at"],
+                "cell": widget["at"],
                 "control": control,
                 "moves": len(times),
                 "median_ms": np.median(times),
                 "p90_ms": np.quantile(times, 0.9),
                 "fresh_ms": np.median(fresh),
-                "draw_ms": 1000 * (whole - png),
+                "draw_ms": 1000 * (total - png),
                 "png_ms": 1000 * png,
-                "rest_ms": np.median(fresh) - 1000 * whole,
+                "rest_ms": np.median(fresh) - 1000 * total,
                 "kilobytes": size / 1000,
-                "first_ms": found["first"],
-                "frames_a_second": cell.frames_a_second()
-                if control == "player"
-                else np.nan,
+                "first_ms": widget["first"],
+                "frames_a_second": frame_rate,
             }
             rows.append(row)
             print(
@@ -269,88 +287,78 @@ def measure(lab, name):
 
 
 def main(names=()):
-    """Measures the notebooks whose names begin with one of `names`, or all, and stores the table of all."""
+    """Measure the notebooks whose names begin with one of `names`; without names, measure all and write the table."""
     import pandas as pd
-    import table
     from playwright.sync_api import sync_playwright
 
-    from pushlab.ground.files import data_dir
-
-    tools, rows = browser_tools(), []
-    paths = sorted(
-        path
-        for path in tools.NOTEBOOKS.glob("*.ipynb")
-        if "widgets." in path.read_text(encoding="utf-8")
-        and path.name.startswith(tuple(names) or "")
-    )
+    tools = browser_tools()
+    paths = []
+    for path in sorted(tools.NOTEBOOKS.glob("*.ipynb")):
+        is_selected = path.name.startswith(tuple(names) or "")
+        if is_selected and "widgets." in path.read_text(encoding="utf-8"):
+            paths.append(path)
+    rows = []
     with (
         TemporaryDirectory() as home,
         tools.serving(Path(home)) as server,
         sync_playwright() as playwright,
     ):
-        opened = playwright.chromium.launch(
+        browser = playwright.chromium.launch(
             executable_path=tools.find_chromium(), args=tools.CHROMIUM_FLAGS
         )
-        lab = tools.Lab(
-            opened.new_context(viewport={"width": 1280, "height": 1000}).new_page(),
-            server,
-        )
+        context = browser.new_context(viewport={"width": 1280, "height": 1000})
+        lab = tools.Lab(context.new_page(), server)
         for path in paths:
             rows += measure(lab, path.name)
             lab.leave()
-        opened.close()
-    found = pd.DataFrame(rows)
-    print(found.to_string(index=False, float_format="%.0f", na_rep=""))
+        browser.close()
+    results = pd.DataFrame(rows)
+    print(results.to_string(index=False, float_format="%.0f", na_rep=""))
     if not names:
-        found.insert(
-            0,
-            "machine",
-            f"{table.processor()}, {os.cpu_count()} cores, {datetime.date.today()}",
-        )
-        folder = data_dir() / "widgets"
-        found.to_csv(folder / "widgets.csv", index=False, float_format="%.4g")
-        before = (
-            pd.read_csv(folder / "before.csv")
-            if (folder / "before.csv").exists()
-            else found.iloc[:0]
-        )
-        table.write_between(folder / "README.md", block(found, before))
+        write_results(results)
     return 0
 
 
-def block(found, before):
-    """The table for data/widgets/README.md: a row a control, with what it was before where that is known."""
+def write_results(results):
+    """Write data/widgets/widgets.csv and the table in its README."""
+    import pandas as pd
     import table
 
-    found, before = (
-        rows.assign(nth=rows.groupby(["notebook", "control"]).cumcount())
-        for rows in (found, before)
-    )
+    from pushlab.ground.files import data_dir
 
-    def at(one, column):
-        there = before[
-            (before["control"] == one.control)
-            & (before["notebook"].str[3:] == one.notebook[3:])
-            & (before["nth"] == one.nth)
-        ]
-        return number(there[column].iloc[0]) if len(there) else ""
+    machine = f"{table.processor()}, {os.cpu_count()} cores, {datetime.date.today()}"
+    results.insert(0, "machine", machine)
+    folder = data_dir() / "widgets"
+    results.to_csv(folder / "widgets.csv", index=False, float_format="%.4g")
+    before = results.iloc[:0]
+    if (folder / "before.csv").exists():
+        before = pd.read_csv(folder / "before.csv")
+    table.write_between(folder / "README.md", block(results, before))
 
-    def number(value):
-        return "" if value != value else f"{value:.0f}"
 
-    rows = [
-        [
-            one.notebook,
-            one.control,
-            at(one, "median_ms"),
-            number(one.median_ms),
-            number(one.p90_ms),
-            number(one.fresh_ms),
-            number(one.first_ms),
-            number(one.frames_a_second),
-        ]
-        for one in found.itertuples()
-    ]
+def block(results, before):
+    """Return the table for data/widgets/README.md: a row per control, with its earlier time if known.
+
+    Args:
+        before: Earlier results.
+    """
+    import table
+
+    earlier = {row[:3]: row[3] for row in keyed_rows(before)}
+    rows = []
+    for *key, median, result in keyed_rows(results):
+        rows.append(
+            [
+                result.notebook,
+                result.control,
+                whole_number(earlier.get(tuple(key))),
+                whole_number(median),
+                whole_number(result.p90_ms),
+                whole_number(result.fresh_ms),
+                whole_number(result.first_ms),
+                whole_number(result.frames_a_second),
+            ]
+        )
     head = [
         "notebook",
         "control",
@@ -361,8 +369,22 @@ def block(found, before):
         "first paint",
         "frames a second",
     ]
-    middle = found["median_ms"].median()
-    words = f"Measured on {found['machine'].iloc[0]}. Over all controls the median is {middle:.0f} ms"
+    machine = results["machine"].iloc[0]
+    median = results["median_ms"].median()
+    text = f"Measured on {machine}. Over all controls the median is {median:.0f} ms"
     if len(before):
-        words += f"; of the {len(before)} that were measured before, it was {before['median_ms'].median():.0f} ms then"
-    return f"{table.filled(words + '.')}\n\n{table.table(head, rows)}"
+        old_median = before["median_ms"].median()
+        text += f"; of the {len(before)} that were measured before, it was {old_median:.0f} ms then"
+    return f"{table.wrapped(text + '.')}\n\n{table.table(head, rows)}"
+
+
+def keyed_rows(results):
+    """Yield (notebook without its number, control, count of this control so far, median_ms, row)."""
+    counts = results.groupby(["notebook", "control"]).cumcount()
+    for count, row in zip(counts, results.itertuples()):
+        yield row.notebook[3:], row.control, count, row.median_ms, row
+
+
+def whole_number(value):
+    """Format a number without decimals; None and NaN are empty."""
+    return "" if value is None or value != value else f"{value:.0f}"

@@ -1,9 +1,8 @@
-"""How much a class's server bears: `make benchmarks ARGS=serve` writes load.csv.
+"""Measure a class's server under load: `make benchmarks ARGS=serve` writes load.csv.
 
-Each client plays one episode: a step, its answer, the next step. What the clients were
-answered is compared with the class's database, also after the server was killed.
-Paced clients have a time at which each step is due, and waiting begins then, so that a
-server that stands still for a second is seen by every step that was due in it.
+Each client plays one episode: a step, its answer, the next step. The answers are compared with the class's database,
+also after the server was killed. Paced clients have a schedule, and the wait is measured from the scheduled time. So a
+server that stops for a second delays every step scheduled in that second.
 """
 
 import asyncio
@@ -25,11 +24,11 @@ import psutil
 from pushlab.ground.files import data_dir
 from pushlab_classroom import ClassDatabase, new_class
 
-KILLS_EVERY = (2, 6)  # seconds
+KILL_INTERVAL = (2, 6)  # seconds
 
 
 def start(folder, port):
-    """Start a server, with the limits of every class but that of episodes begun."""
+    """Start a server with the default limits, except for the number of begun episodes."""
     command = [sys.executable, "-P", "-m", "pushlab", "serve", folder]
     command += [f"--port={port}", "--begins=1000"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE)
@@ -39,7 +38,7 @@ def start(folder, port):
 
 
 class Client:
-    """A connection that is made again when it is lost."""
+    """A connection that reconnects after errors."""
 
     def __init__(self, port, token):
         self.port = port
@@ -48,7 +47,7 @@ class Client:
         self.writer = None
 
     async def post(self, path, content):
-        """The JSON of the answer; asks again until there is one."""
+        """Send a request until it succeeds, and return the JSON of the answer."""
         body = json.dumps(content)
         request = f"POST {path} {self.head}Content-Length: {len(body)}\r\n\r\n{body}"
         while True:
@@ -70,18 +69,21 @@ class Client:
 
 
 async def play(number, token, port, steps, pause, begin):
-    """Play one client's steps: rows of (episode, step, action, reward), seconds waited.
+    """Play one client's steps.
 
     Args:
-        pause: Seconds between two steps; None: the next one follows the answer.
-        begin: When the first step is due, by time.monotonic().
+        pause: Seconds between two steps, or None to send the next step after each answer.
+        begin: Time of the first step, by time.monotonic().
+
+    Returns:
+        Rows (episode, step, action, reward), seconds of waiting for each step, and the time of the end.
     """
     client = Client(port, token)
     request = {"game": "evalumap2", "scored": True}
     answer = await client.post("/api/episodes", request)
     episode = answer["episodes"][0]["episode"]
-    made = []
-    waited = []
+    rows = []
+    waits = []
     due = begin
     await asyncio.sleep(begin - time.monotonic())
     for step in range(steps):
@@ -93,22 +95,27 @@ async def play(number, token, port, steps, pause, begin):
             await asyncio.sleep(due - time.monotonic())
         content = {"steps": [[episode, step, action]]}
         answers = (await client.post("/api/steps", content))["answers"]
-        waited.append(time.monotonic() - due)
-        made.append((episode, step, action, answers[0]["reward"]))
-    return made, waited, time.monotonic()
+        waits.append(time.monotonic() - due)
+        rows.append((episode, step, action, answers[0]["reward"]))
+    return rows, waits, time.monotonic()
 
 
 def play_all(clients, *arguments):
-    """Play (number, token) of each client at once in this process."""
+    """Play all clients (number, token) concurrently in this process."""
 
-    async def gathered():
-        return await asyncio.gather(*(play(*one, *arguments) for one in clients))
+    async def gather():
+        return await asyncio.gather(*(play(*client, *arguments) for client in clients))
 
-    return asyncio.run(gathered())
+    return asyncio.run(gather())
 
 
-def measure(folder, what, clients=100, steps=2000, pause=None, kills=0):
-    """One row of load.csv."""
+def measure(folder, label, clients=100, steps=2000, pause=None, kills=0):
+    """Return one row of load.csv.
+
+    Args:
+        pause: Seconds between the steps of a client, see `play`.
+        kills: Number of times the server is killed and restarted.
+    """
     teams = [f"team {number}" for number in range(clients)]
     tokens = new_class(folder, teams, "load", per_quarter=2800).values()
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -118,54 +125,66 @@ def measure(folder, what, clients=100, steps=2000, pause=None, kills=0):
     killed = 0
     try:
         with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-            begin = time.monotonic() + 20  # until then all have their episodes
+            begin = time.monotonic() + 20  # by then all clients have their episodes
             jobs = []
             for part in (0, 1):
-                mine = list(enumerate(tokens))[part::2]
-                jobs.append(pool.submit(play_all, mine, port, steps, pause, begin))
+                numbered = list(enumerate(tokens))[part::2]
+                job = pool.submit(play_all, numbered, port, steps, pause, begin)
+                jobs.append(job)
             time.sleep(begin - time.monotonic())
-            before = psutil.Process(server.pid).cpu_times()
+            cpu_before = cpu_seconds(server)
             for _ in range(kills):
-                time.sleep(rng.uniform(*KILLS_EVERY))
+                time.sleep(rng.uniform(*KILL_INTERVAL))
                 if not any(job.done() for job in jobs):
                     server.kill()
                     server.wait()
                     server = start(folder, port)
                     killed += 1
-            made, waited, ended = zip(*chain(*(job.result() for job in jobs)))
-            after = psutil.Process(server.pid).cpu_times()
+            results = chain(*(job.result() for job in jobs))
+            rows, waits, ends = zip(*results)
+            cpu = cpu_seconds(server) - cpu_before
     finally:
         server.terminate()
         server.wait()
-    stored = {
-        (row.episode, row.step): (json.loads(row.action), row.reward)
-        for row in ClassDatabase(folder).query("SELECT * FROM steps").itertuples()
-    }
-    answered = {row[:2]: row[2:] for row in chain(*made)}
-    waited = 1000 * np.concatenate(waited)
-    seconds = max(ended) - begin
-    cpu = after.user + after.system - before.user - before.system
+    stored = stored_steps(folder)
+    answered = {row[:2]: row[2:] for row in chain(*rows)}
+    waits = 1000 * np.concatenate(waits)
+    seconds = max(ends) - begin
     return {
-        "what": what,
+        "what": label,
         "clients": clients,
         "steps": steps,
         "asked_per_second": clients / pause if pause else np.nan,
         "seconds": seconds,
-        "answered_per_second": len(waited) / seconds,
-        "median_ms": np.median(waited),
-        "p95_ms": np.percentile(waited, 95),
-        "p99_ms": np.percentile(waited, 99),
-        "server_cpu_ms": np.nan if kills else 1000 * cpu / len(waited),
+        "answered_per_second": len(waits) / seconds,
+        "median_ms": np.median(waits),
+        "p95_ms": np.percentile(waits, 95),
+        "p99_ms": np.percentile(waits, 99),
+        "server_cpu_ms": np.nan if kills else 1000 * cpu / len(waits),
         "kills": killed,
         "lost": sum(stored.get(key) != row for key, row in answered.items()),
         "doubled": len(stored) - len(answered),
     }
 
 
+def cpu_seconds(server):
+    """Return the CPU time that a server process has used so far."""
+    times = psutil.Process(server.pid).cpu_times()
+    return times.user + times.system
+
+
+def stored_steps(folder):
+    """Return the steps in a class's database: {(episode, step): (action, reward)}."""
+    steps = {}
+    for row in ClassDatabase(folder).query("SELECT * FROM steps").itertuples():
+        steps[row.episode, row.step] = (json.loads(row.action), row.reward)
+    return steps
+
+
 def main():
-    """Measure this machine; return 1 if anything was lost or doubled."""
-    with TemporaryDirectory() as place:
-        folder = Path(place)
+    """Measure this machine, and return 1 if any step was lost or doubled."""
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         table = pd.DataFrame(
             [
                 measure(folder / "paced", "paced", pause=0.045),

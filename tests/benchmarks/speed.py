@@ -1,5 +1,7 @@
-"""How fast the worlds start, step, and grow. Each is measured beside what cannot be spared, taken in turns with it, so
-that a machine that slows down for a while slows both."""
+"""Measure how fast the environments start, step and grow.
+
+Each measurement alternates with one of an unavoidable baseline, so that a temporarily slow machine slows both.
+"""
 
 import os
 import statistics
@@ -30,189 +32,190 @@ print(third, time.process_time() - third)
 NUMBA = "import numba, time; print(time.process_time())"
 
 
-def seconds_of(run, count):
-    """CPU seconds: other processes on the machine disturb them less than a clock's. On an idle one the two agree."""
+def cpu_time(run, count):
+    """Return the CPU seconds of run(count). Other processes disturb CPU time less than wall time."""
     start = time.process_time()
     run(count)
     return time.process_time() - start
 
 
-def in_turns(runs, seconds, rounds, multiple=1):
-    """Seconds a step of several runs, array (rounds, runs).
+def alternating_times(runs, seconds, rounds, multiple=1):
+    """Return seconds per step of several runs, measured in turns, shape (rounds, runs).
 
     Args:
         runs: Functions of a number of steps.
-        seconds: That a run takes in each round, about.
-        multiple: A run's number of steps is one of this.
+        seconds: Approximate duration of a run in each round.
+        multiple: The number of steps is a multiple of this.
     """
     counts = []
     for run in runs:
         count = multiple
-        while (taken := seconds_of(run, count)) < seconds / 8:
+        while (elapsed := cpu_time(run, count)) < seconds / 8:
             count *= 4
-        counts.append(multiple * max(1, round(count / multiple * seconds / taken)))
-    return np.array(
-        [
-            [seconds_of(run, count) / count for run, count in zip(runs, counts)]
-            for _ in range(rounds)
-        ]
-    )
+        repeats = round(count / multiple * seconds / elapsed)
+        counts.append(multiple * max(1, repeats))
+    times = np.empty((rounds, len(runs)))
+    for row in times:
+        row[:] = [cpu_time(run, count) / count for run, count in zip(runs, counts)]
+    return times
 
 
-def compared(taken):
-    """The median seconds of the first column, and the median of its ratios to the second."""
-    return statistics.median(taken[:, 0]), statistics.median(taken[:, 0] / taken[:, 1])
+def median_and_ratio(times):
+    """Return the median of the first column, and the median of its ratios to the second."""
+    ratios = times[:, 0] / times[:, 1]
+    return statistics.median(times[:, 0]), statistics.median(ratios)
 
 
 # ---------------------------------------------------------------- starts
 
 
-def cpu_seconds(code, *arguments, folder=None):
-    """The numbers that a fresh process prints; what it compiles is kept in a folder, if one is given."""
+def run_code(code, *arguments, folder=None):
+    """Run code in a fresh process and return the numbers that it prints.
+
+    Args:
+        folder: Folder for compiled code.
+    """
     environment = dict(os.environ)
     if folder is not None:
-        environment |= {
-            "NUMBA_CACHE_DIR": os.path.join(folder, "numba"),
-            "PUSHLAB_CACHE": os.path.join(folder, "own"),
-        }
-    told = subprocess.run(
+        environment["NUMBA_CACHE_DIR"] = os.path.join(folder, "numba")
+        environment["PUSHLAB_CACHE"] = os.path.join(folder, "own")
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, *arguments],
         capture_output=True,
         text=True,
         env=environment,
     )
-    if told.returncode:
-        raise RuntimeError(
-            f"a fresh process failed with {' '.join(arguments) or 'import numba'}:\n{told.stderr}"
-        )
-    return [float(word) for word in told.stdout.split()]
+    if process.returncode:
+        label = " ".join(arguments) or "import numba"
+        raise RuntimeError(f"a fresh process failed with {label}:\n{process.stderr}")
+    return [float(word) for word in process.stdout.split()]
 
 
 def starts(name, repeats=3):
-    """CPU seconds of fresh processes: {"cold", "cold batch", "warm", "warm batch", "numba"}.
+    """Return CPU seconds of fresh processes: {"cold", "cold batch", "warm", "warm batch", "numba"}.
 
-    - `cold`, `warm`: from the start of the process, imports included, to the third step of one
-      environment: with nothing compiled before, and with all that the cold one left behind (median
-      of the repeats)
-    - ... batch: what make_vec of 16 copies, their reset and their first step take after that
-    - `numba`: a process that only imports numba (median), taken in turns with the warm ones
+    - `cold`, `warm`: from the start of the process, with imports, to the third step of one environment, with an empty
+      cache and with the cache of the cold process (median of the repeats)
+    - ... batch: after that, make_vec of 16 copies with their reset and first step
+    - `numba`: a process that only imports numba (median), alternating with the warm ones
     """
+    warm = []
+    numba = []
     with tempfile.TemporaryDirectory() as folder:
-        cold = cpu_seconds(START, name, folder=folder)
-        rounds = [
-            (cpu_seconds(START, name, folder=folder), cpu_seconds(NUMBA))
-            for _ in range(repeats)
-        ]
-    warm = np.median([warm for warm, _ in rounds], axis=0)
+        cold = run_code(START, name, folder=folder)
+        for _ in range(repeats):
+            warm.append(run_code(START, name, folder=folder))
+            numba += run_code(NUMBA)
+    single, batch_of_16 = np.median(warm, axis=0)
     return {
         "cold": cold[0],
         "cold batch": cold[1],
-        "warm": warm[0],
-        "warm batch": warm[1],
-        "numba": statistics.median(numba for _, (numba,) in rounds),
+        "warm": single,
+        "warm batch": batch_of_16,
+        "numba": statistics.median(numba),
     }
 
 
-# ---------------------------------------------------------------- a step
+# ---------------------------------------------------------------- steps
 
 
 def steps(name, seconds=0.03, rounds=25):
-    """{"rate": steps a second through gym.make, "times": a step as a multiple of one of an environment that is empty}.
+    """Return steps per second through gym.make ("rate"), and the time relative to an empty environment ("times").
 
-    Both come in gym.make's wrappers and begin anew as often; medians of so many rounds of about `seconds` each.
+    Both environments have gym.make's wrappers and equally many resets. The values are medians over rounds of about
+    `seconds` each.
     """
     cases.register_empty()
     env = gym.make(name)
     actions, _ = cases.record(env, 100)
-    per_step = seconds_of(lambda _: cases.replay(env, actions), 1) / 100
+    per_step = cpu_time(lambda _: cases.replay(env, actions), 1) / 100
     count = int(np.clip(seconds / per_step, 50, 5000))
     actions, ends = cases.record(env, count)
-    empty = gym.make(
-        cases.EMPTY,
-        max_episode_steps=max(1, round(count / ends)) if ends else count + 1,
-    )
-    nothing = [0] * count
-    taken, times = compared(
-        in_turns(
-            [
-                lambda n: [cases.replay(env, actions) for _ in range(n)],
-                lambda n: [cases.replay(empty, nothing) for _ in range(n)],
-            ],
-            seconds,
-            rounds,
-        )
-    )
+    max_steps = max(1, round(count / ends)) if ends else count + 1
+    empty = gym.make(cases.EMPTY, max_episode_steps=max_steps)
+
+    def run_env(repeats):
+        for _ in range(repeats):
+            cases.replay(env, actions)
+
+    def run_empty(repeats):
+        for _ in range(repeats):
+            cases.replay(empty, [0] * count)
+
+    times = alternating_times([run_env, run_empty], seconds, rounds)
+    elapsed, ratio = median_and_ratio(times)
     env.close()
-    return {"rate": count / taken, "times": times}
+    return {"rate": count / elapsed, "times": ratio}
 
 
 # ---------------------------------------------------------------- batches
 
 
-def leaves(values):
-    """The arrays of a batch of observations."""
-    if isinstance(values, dict):
-        return [leaf for value in values.values() for leaf in leaves(value)]
-    if isinstance(values, tuple):
-        return [leaf for value in values for leaf in leaves(value)]
-    return [values]
+def flat_arrays(observations):
+    """Return the arrays of a batch of observations as a list."""
+    if isinstance(observations, dict):
+        observations = tuple(observations.values())
+    if not isinstance(observations, tuple):
+        return [observations]
+    return sum(map(flat_arrays, observations), [])
 
 
 class Batch:
-    """So many copies under actions drawn beforehand, allowed or not; copies that end begin anew."""
+    """Copies of an environment under random actions, allowed or not. Copies restart after each episode."""
 
     def __init__(self, name, copies, **arguments):
         self.envs = gym.make_vec(name, num_envs=copies, **arguments)
         self.envs.reset(seed=1)
         self.envs.action_space.seed(1)
-        self.actions = [
-            self.envs.action_space.sample() for _ in range(2 if copies > 5000 else 8)
-        ]
-        self.told = self.envs.step(self.actions[0])
+        count = 2 if copies > 5000 else 8
+        self.actions = [self.envs.action_space.sample() for _ in range(count)]
+        self.first_step = self.envs.step(self.actions[0])
 
-    def live(self, count):
+    def run(self, count):
+        """Take so many steps."""
         for step in range(count):
             self.envs.step(self.actions[step % len(self.actions)])
 
 
 def batch(name, copies, seconds=0.3, rounds=3):
-    """{"rate": steps a second of all copies together, "times": a step as a multiple of its floor}, of make_vec.
+    """Return steps per second of all copies of make_vec ("rate"), and the time relative to its floor ("times").
 
     The floor draws the random numbers of a step and copies arrays like its observations, rewards and flags, and does
-    nothing else. A world that draws any draws those of 256 steps at a time, so its rounds are multiples of that. Copies
-    live for three rounds before any is timed: the first days of some worlds take longer than the rest.
+    nothing else. Environments draw the random numbers of 256 steps at a time, so rounds are multiples of 256 steps.
+    Copies run for three rounds before the first measurement, because the first days of some environments take longer.
     """
-    ours = Batch(name, copies, **cases.IN_A_BATCH.get(name, {}))
-    arrays, drawn, rng = (
-        leaves(ours.told[0]) + list(ours.told[1:4]),
-        ours.envs.world.uniforms,
-        np.random.default_rng(1),
-    )
+    copied = Batch(name, copies, **cases.BATCH_ARGUMENTS.get(name, {}))
+    observations, *others = copied.first_step[:4]
+    arrays = flat_arrays(observations) + others
+    draws = copied.envs.world.uniforms
+    rng = np.random.default_rng(1)
 
     def floor(count):
         for _ in range(count):
-            if drawn:
-                rng.random((copies, drawn))
+            if draws:
+                rng.random((copies, draws))
             for array in arrays:
                 array.copy()
 
-    runs, multiple = [ours.live, floor], 256 if drawn else 1
-    in_turns(runs[:1], seconds, 3, multiple)
-    taken, times = compared(in_turns(runs, seconds, rounds, multiple))
-    ours.envs.close()
-    return {"rate": copies / taken, "times": times}
+    multiple = 256 if draws else 1
+    alternating_times([copied.run], seconds, 3, multiple)
+    times = alternating_times([copied.run, floor], seconds, rounds, multiple)
+    elapsed, ratio = median_and_ratio(times)
+    copied.envs.close()
+    return {"rate": copies / elapsed, "times": ratio}
 
 
 # ---------------------------------------------------------------- sizes
 
 
 def growth(name, first, arguments, copies=64, seconds=0.05, rounds=9):
-    """Seconds a step of a batch at TIMES a first size, as multiples of the first; None where a size is not to be had.
+    """Return the time of a batch step at FACTORS times a first size, relative to the first size; None if impossible.
 
-    A batch, because what Gymnasium and the shell cost would hide how the world itself grows.
+    Uses a batch, because the overhead of Gymnasium and the shell would hide the growth of the environment itself.
     """
-    given = [arguments(first * times) for times in cases.TIMES]
-    batches = [None if one is None else Batch(name, copies, **one) for one in given]
-    taken = in_turns([one.live for one in batches if one is not None], seconds, rounds)
-    ratios = iter(np.median(taken / taken[:, :1], axis=0).tolist())
-    return [None if one is None else next(ratios) for one in batches]
+    sizes = [arguments(first * factor) for factor in cases.FACTORS]
+    possible = [size for size in sizes if size is not None]
+    runs = [Batch(name, copies, **size).run for size in possible]
+    times = alternating_times(runs, seconds, rounds)
+    ratios = iter(np.median(times / times[:, :1], axis=0).tolist())
+    return [None if size is None else next(ratios) for size in sizes]

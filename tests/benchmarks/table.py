@@ -1,17 +1,12 @@
-"""How fast pushlab is, as tables: measures all worlds and writes what it found into docs/speed.md.
-`make benchmarks`.
+"""Measure the speed of all environments and write it as tables into docs/speed.md: `make benchmarks`.
 
-- python tests/benchmarks/table.py: measure and write, some eight minutes on an idle machine
-- python tests/benchmarks/table.py --quick: short runs, printed and not written: to try the command
-  itself
-- python tests/benchmarks/table.py memory: megabytes over steps, printed; see memory.py
-- python tests/benchmarks/table.py scale: cells of a sweep a second, into data/scale; see scale.py
-- python tests/benchmarks/table.py serve: a class under load, and killed, into data/class; see
-  serve.py
-- python tests/benchmarks/table.py widgets: milliseconds from a slider's move to the new picture;
-  see panels.py
-- python tests/benchmarks/table.py classroom: simulated teams on a server, into data/class; see
-  classroom.py
+- python tests/benchmarks/table.py: measure and write, about eight minutes on an idle machine
+- python tests/benchmarks/table.py --quick: short runs, only printed, to try the command itself
+- python tests/benchmarks/table.py memory: memory of long runs, only printed; see memory.py
+- python tests/benchmarks/table.py scale: throughput of sweeps, into data/scale; see scale.py
+- python tests/benchmarks/table.py serve: a class's server under load, into data/class; see serve.py
+- python tests/benchmarks/table.py widgets: response times of widgets; see panels.py
+- python tests/benchmarks/table.py classroom: simulated teams on a server, into data/class; see classroom.py
 """
 
 import argparse
@@ -33,10 +28,8 @@ import serve
 import speed
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "speed.md"
-BEGIN, END = (
-    "<!-- benchmarks: written by make benchmarks -->",
-    "<!-- end of benchmarks -->",
-)
+BEGIN = "<!-- benchmarks: written by make benchmarks -->"
+END = "<!-- end of benchmarks -->"
 COPIES = (1, 64, 1024, 16_384)
 QUICK = {
     "starts": {"repeats": 1},
@@ -47,9 +40,10 @@ QUICK = {
 
 
 def main(arguments=None):
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "what",
+        "measurement",
         nargs="?",
         default="speed",
         choices=["speed", "memory", "scale", "serve", "widgets", "classroom"],
@@ -57,92 +51,91 @@ def main(arguments=None):
     parser.add_argument(
         "names",
         nargs="*",
-        help="widgets: only these notebooks, printed and not written",
+        help="widgets: measure only these notebooks, without writing files",
     )
     parser.add_argument(
-        "--quick", action="store_true", help="short runs, nothing written"
+        "--quick", action="store_true", help="short runs, without writing files"
     )
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     warnings.filterwarnings("ignore", category=DeprecationWarning)
-    if given.what == "memory":
-        return memory.main(quick=given.quick)
-    if given.what == "scale":
+    if options.measurement == "memory":
+        return memory.main(quick=options.quick)
+    if options.measurement == "scale":
         return scale.main()
-    if given.what == "serve":
+    if options.measurement == "serve":
         return serve.main()
-    if given.what == "widgets":
-        return panels.main(given.names)
-    if given.what == "classroom":
-        return classroom.main(quick=given.quick)
-    block = measured(QUICK if given.quick else {})
+    if options.measurement == "widgets":
+        return panels.main(options.names)
+    if options.measurement == "classroom":
+        return classroom.main(quick=options.quick)
+    block = measure(QUICK if options.quick else {})
     print(block)
-    if not given.quick:
+    if not options.quick:
         write_between(PAGE, block)
         print(f"Written into {PAGE.name}.", file=sys.stderr)
     return 0
 
 
-def measured(how):
-    """The block for docs/speed.md: a sentence on the machine, and the tables."""
+def measure(options):
+    """Return the block for docs/speed.md: a sentence about the machine, and the tables.
+
+    Args:
+        options: Arguments of the functions of `speed`, {function: {argument: value}}.
+    """
     worlds = cases.newest()
-    started = [
-        speed.starts(name, **how.get("starts", {}))
-        for name in with_progress(worlds, "starts")
-    ]
-    stepped = [
-        speed.steps(name, **how.get("steps", {}))
-        for name in with_progress(worlds, "steps")
-    ]
-    batches = [
-        [speed.batch(name, copies, **how.get("batch", {})) for copies in COPIES]
-        for name in with_progress(worlds, "batches")
-    ]
     sizes = cases.sizes()
-    grown = [
-        speed.growth(name, first, arguments, **how.get("growth", {}))
-        for name, _, first, arguments in with_progress(sizes, "sizes")
-    ]
+    starts = []
+    steps = []
+    batches = []
+    growth = []
+    for name in with_progress(worlds, "starts"):
+        starts.append(speed.starts(name, **options.get("starts", {})))
+    for name in with_progress(worlds, "steps"):
+        steps.append(speed.steps(name, **options.get("steps", {})))
+    for name in with_progress(worlds, "batches"):
+        arguments = options.get("batch", {})
+        batches.append([speed.batch(name, copies, **arguments) for copies in COPIES])
+    for name, _, first, arguments in with_progress(sizes, "sizes"):
+        ratios = speed.growth(name, first, arguments, **options.get("growth", {}))
+        growth.append(ratios)
     return "\n\n".join(
         [
             machine(),
-            step_table(worlds, stepped),
+            step_table(worlds, steps),
             *batch_table(worlds, batches),
             "<details><summary>How long they take to start, and how they grow</summary>",
-            *start_table(worlds, started),
-            growth_table(sizes, grown),
+            *start_table(worlds, starts),
+            growth_table(sizes, growth),
             "</details>",
         ]
     )
 
 
-def with_progress(things, words):
-    """The things one after the other, each named on the error stream before its turn."""
-    for thing in things:
-        print(
-            f"{words}: {thing if isinstance(thing, str) else ' '.join(thing[:2])}",
-            file=sys.stderr,
-            flush=True,
-        )
-        yield thing
+def with_progress(items, label):
+    """Yield the items, and print each one to stderr before."""
+    for item in items:
+        name = item if isinstance(item, str) else " ".join(item[:2])
+        print(f"{label}: {name}", file=sys.stderr, flush=True)
+        yield item
 
 
-# ---------------------------------------------------------------- words
+# ---------------------------------------------------------------- text
 
 
 def machine(today=None):
-    """Where and when it was measured, in a sentence."""
+    """Return the date, the machine and the versions of a measurement as a sentence."""
     packages = ", ".join(
         f"{name} {version(name)}" for name in ("numpy", "numba", "gymnasium")
     )
     today = today or datetime.date.today()
-    return filled(
+    return wrapped(
         f"Measured on {today.day} {today:%B %Y} on {processor()}, {os.cpu_count()} cores, Python "
         f"{platform.python_version()}, {packages}, in CPU time:"
     )
 
 
 def processor():
-    """The processor's name, as the system tells it."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -155,10 +148,10 @@ def processor():
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def three(number):
-    """A number with three digits that count, large ones with commas.
+def format3(number):
+    """Format a number with three significant digits and thousands separators.
 
-    >>> [three(number) for number in (123456.0, 12.34, 1.234, 0.01234, 9.999)]
+    >>> [format3(number) for number in (123456.0, 12.34, 1.234, 0.01234, 9.999)]
     ['123,000', '12.3', '1.23', '0.0123', '10.0']
     """
     number = float(f"{number:.3g}")
@@ -168,10 +161,10 @@ def three(number):
     return f"{number:.{places}f}"
 
 
-def two(number):
-    """A number with two digits that count.
+def format2(number):
+    """Format a number with two significant digits.
 
-    >>> [two(number) for number in (123.4, 12.34, 1.234, 0.01234)]
+    >>> [format2(number) for number in (123.4, 12.34, 1.234, 0.01234)]
     ['120', '12', '1.2', '0.012']
     """
     number = float(f"{number:.2g}")
@@ -182,65 +175,72 @@ def two(number):
 
 
 def table(head, rows):
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(line) + " |" for line in (head, *rows)]
     return "\n".join([lines[0], "|---" * len(head) + "|", *lines[1:]])
 
 
-def filled(words):
-    """A paragraph in lines of 120 characters."""
-    return "\n".join(textwrap.wrap(words, 120, break_on_hyphens=False))
+def wrapped(text):
+    """Wrap a paragraph at 120 characters."""
+    return "\n".join(textwrap.wrap(text, 120, break_on_hyphens=False))
 
 
 def short(name):
+    """Return an environment's id without the package."""
     return name.removeprefix("pushlab/")
 
 
 # ---------------------------------------------------------------- tables
 
 
-def step_table(worlds, found):
+def step_table(worlds, results):
+    """Return the table of steps through gym.make."""
     head = [
         "`gym.make` with its default wrappers",
         "steps/s",
         "× the time of an empty environment's step",
         "the original, steps/s",
     ]
-    return table(
-        head,
-        [
+    rows = []
+    for name, result in zip(worlds, results):
+        rows.append(
             [
                 short(name),
-                three(one["rate"]),
-                two(one["times"]),
+                format3(result["rate"]),
+                format2(result["times"]),
                 cases.ORIGINALS.get(short(name), ""),
             ]
-            for name, one in zip(worlds, found)
-        ],
-    )
+        )
+    return table(head, rows)
 
 
-def batch_table(worlds, found):
+def batch_table(worlds, results):
+    """Return the table of batches, and a paragraph that explains it.
+
+    Args:
+        results: A list for each environment, with a result for each of COPIES.
+    """
     head = [
         "`make_vec`, million steps/s (× its floor)",
         *(f"{copies:,} {'copy' if copies == 1 else 'copies'}" for copies in COPIES),
     ]
-    rows = [
-        [
-            short(name),
-            *(f"{two(one['rate'] / 1e6)} ({two(one['times'])})" for one in ones),
-        ]
-        for name, ones in zip(worlds, found)
-    ]
-    return table(head, rows), filled(
+    rows = []
+    for name, batches in zip(worlds, results):
+        row = [short(name)]
+        for result in batches:
+            row.append(f"{format2(result['rate'] / 1e6)} ({format2(result['times'])})")
+        rows.append(row)
+    return table(head, rows), wrapped(
         "The floor draws the random numbers of a step and copies arrays like its "
         "observations, rewards and flags, and does nothing else. Any actions are taken, "
         "and copies that end begin anew."
     )
 
 
-def start_table(worlds, found):
-    numba = sorted(one["numba"] for one in found)[len(found) // 2]
+def start_table(worlds, results):
+    """Return the table of starts, and a paragraph that explains it."""
+    numba_times = sorted(result["numba"] for result in results)
+    numba = numba_times[len(results) // 2]
     head = [
         "CPU seconds of a fresh process",
         "to the third step, cold",
@@ -248,33 +248,27 @@ def start_table(worlds, found):
         "to the third step, warm",
         "first batch of 16 after that",
     ]
-    rows = [
-        [
-            short(name),
-            *(two(one[key]) for key in ("cold", "cold batch", "warm", "warm batch")),
-        ]
-        for name, one in zip(worlds, found)
-    ]
-    return table(head, rows), filled(
+    rows = []
+    for name, result in zip(worlds, results):
+        keys = ("cold", "cold batch", "warm", "warm batch")
+        rows.append([short(name), *(format2(result[key]) for key in keys)])
+    return table(head, rows), wrapped(
         f"Cold: nothing is compiled yet; warm: all of it is kept from an earlier process. "
-        f"Imports are counted; `import numba` alone takes {two(numba)}."
+        f"Imports are counted; `import numba` alone takes {format2(numba)}."
     )
 
 
-def growth_table(sizes, found):
+def growth_table(sizes, results):
+    """Return the table of steps at other sizes."""
     head = [
         "a step of 64 copies at other sizes",
         "from",
-        *(f"× {times}" for times in cases.TIMES[1:]),
+        *(f"× {factor}" for factor in cases.FACTORS[1:]),
     ]
-    rows = [
-        [
-            f"{short(name)}: {what}",
-            f"{first:,}",
-            *("–" if ratio is None else two(ratio) for ratio in ratios[1:]),
-        ]
-        for (name, what, first, _), ratios in zip(sizes, found)
-    ]
+    rows = []
+    for (name, unit, first, _), ratios in zip(sizes, results):
+        cells = ["–" if ratio is None else format2(ratio) for ratio in ratios[1:]]
+        rows.append([f"{short(name)}: {unit}", f"{first:,}", *cells])
     return table(head, rows)
 
 
@@ -282,18 +276,16 @@ def growth_table(sizes, found):
 
 
 def write_between(path, block):
-    """Puts a block between the two marks of a file, which is replaced whole or not at all.
+    """Write a block between the two marks of a file. The file is replaced atomically.
 
-    Raises ValueError if the marks are not there, one each and in order.
+    Raises:
+        ValueError: The file doesn't have both marks once, in this order.
     """
     text = path.read_text(encoding="utf-8")
-    if (
-        text.count(BEGIN) != 1
-        or text.count(END) != 1
-        or text.index(BEGIN) > text.index(END)
-    ):
+    has_marks = text.count(BEGIN) == text.count(END) == 1
+    if not has_marks or text.index(BEGIN) > text.index(END):
         raise ValueError(
-            f"{path.name} has no place for it: the lines {BEGIN!r} and, below it, {END!r}, once each"
+            f"{path.name} needs the lines {BEGIN!r} and, below it, {END!r}, once each"
         )
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]

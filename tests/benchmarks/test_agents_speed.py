@@ -1,4 +1,4 @@
-"""How long the learning agents take to act and to learn."""
+"""Speed of learning agents: acting and learning."""
 
 import gymnasium as gym
 import pytest
@@ -16,24 +16,24 @@ from pushlab.agents import (
 @pytest.mark.parametrize("candidates", ["catalogue", "history"])
 @pytest.mark.parametrize("kind", [EpsilonGreedy, LinUCB, ThompsonSampling, MostOpened])
 def test_act_and_learn(benchmark, kind, candidates):
-    """One decision and one lesson, among 64 candidates of the catalogue or some hundred of the history."""
-    env, agent = gym.make("pushlab/evalumap2-v0", candidates=candidates), kind()
+    """Measure one action and one update, with 64 candidates of the catalogue or a few hundred of the history."""
+    env = gym.make("pushlab/evalumap2-v0", candidates=candidates)
+    agent = kind()
     observation, info = env.reset(seed=1)
     agent.begin(env, 1)
 
-    def decide_and_learn():
+    def act_and_learn():
         action = agent.act(observation, info)
-        agent.learn(
-            Transition(
-                observation,
-                info,
-                action,
-                1.0,
-                observation,
-                {"opened": True},
-                False,
-                False,
-            )
+        transition = Transition(
+            observation,
+            info,
+            action,
+            1.0,
+            observation,
+            {"opened": True},
+            False,
+            False,
         )
+        agent.learn(transition)
 
-    benchmark(decide_and_learn)
+    benchmark(act_and_learn)

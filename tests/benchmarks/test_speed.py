@@ -1,7 +1,7 @@
-"""What the tables of `make benchmarks` leave out: worlds under other arguments, an import, a whole challenge.
+"""Speed of environments with other arguments, of imports and of a challenge.
 
-Each figure stands in the benchmark's extra_info. Nothing is asserted on time; under --benchmark-disable, as in `make
-test`, every run is a short one. The worlds as they are registered are measured by table.py.
+Results are in the benchmark's extra_info. The times are not tested. Runs are short with --benchmark-disable, as in
+`make test`. The table of `make benchmarks` measures environments with default arguments.
 """
 
 import subprocess
@@ -15,13 +15,12 @@ from cases import record, replay
 import pushlab  # noqa: F401
 
 
-def rate(benchmark, run, count, **how):
-    """Runs the benchmark and notes how many steps a second its fastest round made."""
-    benchmark.pedantic(run, **{"rounds": 10, "warmup_rounds": 2, **how})
+def measure_rate(benchmark, run, count, rounds=10, setup=None):
+    """Run the benchmark and store the steps per second of its fastest round."""
+    benchmark.pedantic(run, setup=setup, rounds=rounds, warmup_rounds=2)
     if benchmark.enabled:
-        benchmark.extra_info["steps_per_second"] = round(
-            count / benchmark.stats.stats.min
-        )
+        rate = count / benchmark.stats.stats.min
+        benchmark.extra_info["steps_per_second"] = round(rate)
 
 
 @pytest.mark.parametrize(
@@ -41,10 +40,11 @@ def rate(benchmark, run, count, **how):
     ),
 )
 def test_one(benchmark, name, arguments):
-    """Through gym.make with its default wrappers, any allowed actions, episodes begun anew."""
-    env, steps = gym.make(name, **arguments), 1000 if benchmark.enabled else 50
+    """Measure random allowed actions through gym.make with its default wrappers, with resets."""
+    env = gym.make(name, **arguments)
+    steps = 1000 if benchmark.enabled else 50
     actions, _ = record(env, steps)
-    rate(benchmark, lambda: replay(env, actions), steps)
+    measure_rate(benchmark, lambda: replay(env, actions), steps)
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,11 @@ def test_one(benchmark, name, arguments):
     ids=["noisy recommender", "big room", "free weights"],
 )
 def test_batch(benchmark, name, arguments, copies):
-    """The native vector version; env-steps a second over all copies."""
+    """Measure steps per second over all copies of the native vector version."""
     if not benchmark.enabled:
         copies = 16
-    envs, steps = gym.make_vec(name, num_envs=copies, **arguments), 8
+    envs = gym.make_vec(name, num_envs=copies, **arguments)
+    steps = 8
     envs.reset(seed=1)
     actions = [envs.action_space.sample() for _ in range(steps)]
 
@@ -68,7 +69,7 @@ def test_batch(benchmark, name, arguments, copies):
         for action in actions:
             envs.step(action)
 
-    rate(benchmark, run, steps * copies, rounds=40)
+    measure_rate(benchmark, run, steps * copies, rounds=40)
 
 
 @pytest.mark.parametrize(
@@ -77,14 +78,12 @@ def test_batch(benchmark, name, arguments, copies):
     ids=["away from the peak", "at the viral peak"],
 )
 def test_patient(benchmark, start, untreated, steps):
-    """A decision a day through gym.make, at random; WhyNot 0.12.0 makes 980 steps/s."""
+    """Measure a random action per day through gym.make. WhyNot 0.12.0 takes 980 steps per second."""
     env = gym.make("pushlab/ODE-HIV-v0", initial_state=start)
     env.action_space.seed(1)
-    actions = (
-        [env.action_space.sample() for _ in range(steps)]
-        if not untreated
-        else [0] * steps
-    )
+    actions = [0] * steps
+    if not untreated:
+        actions = [env.action_space.sample() for _ in range(steps)]
 
     def begin():
         env.reset(seed=1)
@@ -95,56 +94,59 @@ def test_patient(benchmark, start, untreated, steps):
         for action in actions:
             env.step(action)
 
-    rate(benchmark, run, steps, setup=begin, rounds=40)
+    measure_rate(benchmark, run, steps, rounds=40, setup=begin)
 
 
 @pytest.mark.parametrize("modules", ["gymnasium", "gymnasium, pushlab"])
 def test_import(benchmark, modules):
-    """Seconds that an import takes in a fresh process, of the interpreter's own clock."""
+    """Measure the seconds of an import in a fresh process, by the clock of that process."""
     code = f"import time; start = time.perf_counter(); import {modules}; print(time.perf_counter() - start)"
 
     def run():
-        told = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        process = subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        return float(told.stdout)
+        return float(process.stdout)
 
     seconds = [run() for _ in range(5 if benchmark.enabled else 1)]
     benchmark.pedantic(run, rounds=1)
     benchmark.extra_info["import_seconds"] = round(float(np.min(seconds)), 4)
 
 
-def test_whole_challenge(benchmark, tmp_path):
-    """A cold-start episode of some 9,000 contexts of a user made for it, every step taken, with all metrics."""
+def test_challenge(benchmark, tmp_path):
+    """Measure a cold-start episode of about 9,000 contexts of a synthetic user, with all metrics."""
     from pushlab.challenges.challenge import Challenge, own_draws
     from pushlab.datasets.reading import load_user
     from pushlab.users import synthesis
 
     count = 9000 if benchmark.enabled else 300
-    synthesis.write_user(
-        synthesis.make_user(5, "long", open_rate=0.4, per_quarter=count),
-        tmp_path / "long",
-    )
-    synthesis.write_catalogue(tmp_path / "long")
-    user = load_user(tmp_path / "long")
-    challenge, env = (
-        Challenge.load(user),
-        gym.make("pushlab/evalumap2-v0", user=user, reveal=True),
-    )
-    codes = user.history.notification_codes[
-        np.arange(len(user.test)) % len(user.history)
-    ]
+    folder = tmp_path / "long"
+    made_up = synthesis.make_user(5, "long", open_rate=0.4, per_quarter=count)
+    synthesis.write_user(made_up, folder)
+    synthesis.write_catalogue(folder)
+    user = load_user(folder)
+    challenge = Challenge.load(user)
+    env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
+    rows = np.arange(len(user.test)) % len(user.history)
+    codes = user.history.notification_codes[rows]
     draws = own_draws(1, len(codes), challenge.world.uniforms)[:, 0]
 
     def run():
         env.reset(seed=1)
-        told = [env.step(action)[4] for action in codes]
-        outcome = {
-            key: np.array([one[key] for one in told])
-            for key in ("opened", "actual", "probability", "best")
-        }
+        infos = [env.step(action)[4] for action in codes]
+        outcome = {}
+        for key in ("opened", "actual", "probability", "best"):
+            outcome[key] = np.array([info[key] for info in infos])
         return challenge.score(
-            codes, outcome, draws, challenge=2, agent="replay", seeds=(1,)
+            codes,
+            outcome,
+            draws,
+            challenge=2,
+            agent="replay",
+            seeds=(1,),
         )
 
     card = benchmark.pedantic(run, rounds=5, warmup_rounds=1)

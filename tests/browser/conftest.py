@@ -1,4 +1,4 @@
-"""A real JupyterLab in a real Chromium, for using the workbook as a student does.
+"""Fixtures that run JupyterLab in Chromium, to use the workbook like a student.
 
 `server` is a JupyterLab on a copy of notebooks/ without outputs, `lab` a browser page on it. Without Chromium or
 Playwright these tests are skipped, or fail if PUSHLAB_BROWSER=required.
@@ -33,8 +33,8 @@ CHROMIUM_FLAGS = [
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ]
-# Variables that would bring in the settings of the user who runs the tests.
-OF_THE_USER = (
+# These variables would add the settings of the user who runs the tests.
+USER_VARIABLES = (
     "JUPYTER_DATA_DIR",
     "JUPYTER_PATH",
     "JUPYTER_CONFIG_PATH",
@@ -44,7 +44,7 @@ OF_THE_USER = (
 
 
 def unavailable(reason):
-    """Skip the test for this reason, or fail it if the browser tests are required."""
+    """Skip the test, or fail it if browser tests are required."""
     if os.environ.get("PUSHLAB_BROWSER") == "required":
         pytest.fail(f"PUSHLAB_BROWSER=required, but {reason}", pytrace=False)
     pytest.skip(reason)
@@ -52,28 +52,30 @@ def unavailable(reason):
 
 def find_chromium():
     """Return the path of the system's Chromium, or None."""
-    return next((path for name in CHROMIUM_NAMES if (path := shutil.which(name))), None)
+    paths = filter(None, map(shutil.which, CHROMIUM_NAMES))
+    return next(paths, None)
 
 
 def copy_without_outputs(source, target):
-    """Copy the folder of notebooks, with all cells as if they had never run."""
+    """Copy a folder of notebooks and remove all outputs."""
     shutil.copytree(source, target, ignore=shutil.ignore_patterns(".*"))
     for path in target.glob("*.ipynb"):
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:
             if cell.cell_type == "code":
-                cell.outputs, cell.execution_count = [], None
+                cell.outputs = []
+                cell.execution_count = None
         nbformat.write(notebook, path)
 
 
 def new_user(home):
-    """Return the environment variables of a user who never opened Jupyter before."""
+    """Return the environment variables of a user who has never opened Jupyter."""
     settings = home / "settings" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     quiet = json.dumps({"fetchNews": "false", "checkForUpdates": False})
     (settings / "notification.jupyterlab-settings").write_text(quiet, encoding="utf-8")
     inherited = {
-        name: value for name, value in os.environ.items() if name not in OF_THE_USER
+        name: value for name, value in os.environ.items() if name not in USER_VARIABLES
     }
     return inherited | {
         "HOME": str(home),
@@ -87,6 +89,7 @@ def new_user(home):
 
 
 def free_port():
+    """Return an unused port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -94,7 +97,7 @@ def free_port():
 
 @dataclass
 class Server:
-    """The address of a JupyterLab, and the folder it serves."""
+    """Address and folder of a JupyterLab server."""
 
     url: str
     folder: Path
@@ -102,8 +105,9 @@ class Server:
 
 @contextmanager
 def serving(home):
-    """Serve a copy of notebooks/ in the folder `home` as a Server, for the length of a `with` block."""
-    folder, log = home / "notebooks", home / "jupyterlab.log"
+    """Context manager that serves a copy of notebooks/ in the folder `home`."""
+    folder = home / "notebooks"
+    log = home / "jupyterlab.log"
     copy_without_outputs(NOTEBOOKS, folder)
     command = [sys.executable, "-P", "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += ["--expose-app-in-browser", "--ip=127.0.0.1", f"--port={free_port()}"]
@@ -112,18 +116,17 @@ def serving(home):
     command += [f"--MappingKernelManager.kernel_info_timeout={PATIENCE}"]
 
     def address():
-        """Return the address that the server wrote into its runtime folder, once it answers there."""
+        """Return the address of the server if it answers, else None."""
         if process.poll() is not None:
-            raise RuntimeError(
-                f"JupyterLab ended:\n{log.read_text(encoding='utf-8')[-3000:]}"
-            )
+            output = log.read_text(encoding="utf-8")
+            raise RuntimeError(f"JupyterLab ended:\n{output[-3000:]}")
         try:
-            written = next((home / "runtime").glob("jpserver-*.json"))
-            url = json.loads(written.read_text(encoding="utf-8"))["url"].rstrip("/")
-            urllib.request.urlopen(
-                f"{url}/api/status?token={TOKEN}", timeout=PATIENCE
-            ).close()
-        except (OSError, ValueError, StopIteration):  # not written yet, or half of it
+            file = next((home / "runtime").glob("jpserver-*.json"))
+            settings = json.loads(file.read_text(encoding="utf-8"))
+            url = settings["url"].rstrip("/")
+            status = f"{url}/api/status?token={TOKEN}"
+            urllib.request.urlopen(status, timeout=PATIENCE).close()
+        except (OSError, ValueError, StopIteration):  # the file is not complete yet
             return None
         return url
 
@@ -160,36 +163,38 @@ def playwright():
 
 @pytest.fixture(scope="session")
 def server(chromium, playwright, tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("home")) as served:
-        yield served
+    with serving(tmp_path_factory.mktemp("home")) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
 def browser(chromium, playwright):
-    opened = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
-    yield opened
-    opened.close()
+    browser = playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
+    yield browser
+    browser.close()
 
 
 class Lab:
-    """One page of JupyterLab.
+    """A page of JupyterLab.
 
     Attributes:
-        outside: Addresses asked for that are not the server's (the browser refuses them).
-        errors: The console's error messages and uncaught exceptions.
+        outside: Requested addresses outside the server, which the browser refuses.
+        errors: Error messages of the console and uncaught exceptions.
     """
 
     def __init__(self, page, server):
-        self.page, self.server = page, server
-        self.outside, self.errors = [], []
+        self.page = page
+        self.server = server
+        self.outside = []
+        self.errors = []
         page.set_default_timeout(1000 * PATIENCE)
         page.on("console", self._note_message)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        # Not routed: a page with routes has no cache.
+        # Don't use routes: a page with routes has no cache.
         page.on("request", lambda request: self._note_address(request.url))
         page.on(
             "websocket",
-            lambda one: self._note_address(one.url.replace("ws", "http", 1)),
+            lambda link: self._note_address(link.url.replace("ws", "http", 1)),
         )
 
     def _note_message(self, message):
@@ -211,14 +216,14 @@ class Lab:
         self.page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
 
     def leave(self):
-        """Close what is open, unsaved, and its kernels."""
+        """Close all documents without saving, and their kernels."""
         self.page.evaluate(CLOSE_ALL)
         self.page.locator(".jp-Notebook").wait_for(state="detached")
         self.outside.clear()
         self.errors.clear()
 
     def run_all(self):
-        """Choose Run All Cells from the menu; wait until all have run or one has failed."""
+        """Choose Run All Cells from the menu, and wait until all have run or one has failed."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         wait_until(
@@ -226,18 +231,18 @@ class Lab:
         )
 
     def cells(self):
-        """Return the notebook's cells as JupyterLab holds them now, in notebook format."""
+        """Return the current cells of the notebook, in notebook format."""
         return self.page.evaluate(CELLS)
 
     def find(self, selector):
-        """Return the first such control, scrolled into view: JupyterLab hides cells out of sight."""
+        """Return the first control that matches, scrolled into view because JupyterLab hides other cells."""
         control = self.page.locator(selector).first
         control.evaluate(SCROLL_TO_CELL)
         control.scroll_into_view_if_needed()
         return control
 
     def picture_beside(self, control):
-        """Return the image of the widget that `control` belongs to."""
+        """Return the image of a control's widget."""
         has_image = "[.//img[contains(concat(' ', @class, ' '), ' widget-image ')]]"
         widget = control.locator(f"xpath=ancestor::*{has_image}[1]")
         return widget.locator("img.widget-image").first
@@ -274,25 +279,25 @@ SCROLL_TO_CELL = """(control) => {
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Leave a screenshot behind if a test with `lab` fails, and name its path in the report."""
+    """Save a screenshot if a test with `lab` fails, and add its path to the report."""
     report = yield
     lab = getattr(item, "funcargs", {}).get("lab")
     if call.when == "call" and report.failed and lab:
         picture = item.funcargs["tmp_path"] / "screenshot.png"
         lab.page.screenshot(path=picture)
-        report.sections.append(("what the browser showed", str(picture)))
+        report.sections.append(("screenshot", str(picture)))
     return report
 
 
 @pytest.fixture(scope="session")
 def jupyterlab(server, browser):
-    """One page for all tests: to load JupyterLab takes half of a short test."""
+    """One page for all tests, because loading JupyterLab takes half the time of a short test."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     return Lab(context.new_page(), server)
 
 
 @pytest.fixture
 def lab(jupyterlab, tmp_path):
-    """JupyterLab with nothing open."""
+    """JupyterLab without open documents."""
     yield jupyterlab
     jupyterlab.leave()

@@ -1,4 +1,4 @@
-"""The book in a browser: from the disk, on a phone and on a desk, in light and dark."""
+"""Tests of the book in a browser: from disk, on a phone and a desktop, in light and dark mode."""
 
 import re
 
@@ -16,32 +16,33 @@ PAGES = [
 ]
 SIZES = {"phone": (390, 844), "desk": (1400, 900)}
 
-# Faults of the open page, {fault: [elements]}. Words may end in a box that scrolls, not
-# in one that hides them.
-WRONG = r"""() => {
+# Faults of the open page, {fault: [elements]}. Text may overflow boxes that scroll, but not
+# boxes that hide it.
+FAULTS = r"""() => {
     const all = [...document.querySelectorAll("main :is(.bd-article-container, .bd-header-article) *")]
-        .filter(one => one.checkVisibility());
-    const clips = (one, ways) => ways.test(getComputedStyle(one).overflowX);
-    const inside = ({ parentElement: one }, ways) => one && (clips(one, ways) || inside(one, ways));
-    const texts = found => found.map(one => one.outerHTML.slice(0, 100)).slice(0, 5);
+        .filter(element => element.checkVisibility());
+    const clips = (element, ways) => ways.test(getComputedStyle(element).overflowX);
+    const inside = ({ parentElement: element }, ways) => element && (clips(element, ways) || inside(element, ways));
+    const texts = found => found.map(element => element.outerHTML.slice(0, 100)).slice(0, 5);
     const root = document.documentElement, words = document.querySelector("main").innerText;
     const pictures = [...document.querySelectorAll("main img")];
     return {
         "scrolls sideways": root.scrollWidth > root.clientWidth ? [`${root.scrollWidth} > ${root.clientWidth}`] : [],
-        "leaves the window": texts(all.filter(one => one.getBoundingClientRect().right > innerWidth + 1
-            && !inside(one, /auto|scroll|hidden|clip/))),
-        "is cut": texts(all.filter(one => clips(one, /hidden|clip/) && one.scrollWidth > one.clientWidth + 2
-            && one.clientWidth > 4 && one.innerText?.trim())),
-        "did not load": texts(pictures.filter(one => !one.naturalWidth)),
-        "has no alternative text": texts(pictures.filter(one => !one.alt.trim())),
+        "leaves the window": texts(all.filter(element => element.getBoundingClientRect().right > innerWidth + 1
+            && !inside(element, /auto|scroll|hidden|clip/))),
+        "is cut": texts(all.filter(element => clips(element, /hidden|clip/)
+            && element.scrollWidth > element.clientWidth + 2
+            && element.clientWidth > 4 && element.innerText?.trim())),
+        "did not load": texts(pictures.filter(element => !element.naturalWidth)),
+        "has no alternative text": texts(pictures.filter(element => !element.alt.trim())),
         "formulas that are not typeset": [...words.matchAll(/\$[^$\n]*\\[a-z]+[^$\n]*\$|\\[(\[]|\\frac|\\mathbb/g)].map(
-            one => one[0]),
+            element => element[0]),
         "formulas without a size": texts([...document.querySelectorAll("math")].filter(
-            one => one.checkVisibility() && one.getBoundingClientRect().width < 2)),
+            element => element.checkVisibility() && element.getBoundingClientRect().width < 2)),
     };
 }"""
 
-# [contrast, words] of one or two elements of each kind; 1 is invisible, 21 black on white.
+# [contrast, text] of one or two elements of each kind; 1 is invisible, 21 is black on white.
 CONTRASTS = r"""() => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const rgba = colour => {
@@ -50,29 +51,33 @@ CONTRASTS = r"""() => {
         return [r, g, b, a / 255];
     };
     const over = (top, below) => [0, 1, 2].map(at => top[at] * top[3] + below[at] * (1 - top[3])).concat(1);
-    const ground = one => one ? over(rgba(getComputedStyle(one).backgroundColor), ground(one.parentElement))
-                              : [255, 255, 255, 1];
-    const light = colour => {
-        const [r, g, b] = colour.map(one => (one /= 255) <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+    const background = element => {
+        if (!element) return [255, 255, 255, 1];
+        return over(rgba(getComputedStyle(element).backgroundColor), background(element.parentElement));
+    };
+    const luminance = colour => {
+        const linear = value => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+        const [r, g, b] = colour.map(value => linear(value / 255));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
     const kinds = ["p", "li", "h1", "h2", "td", "th", "a:not(.headerlink)", "code", "pre", "pre span", "summary",
                    ".caption-of-cell", ".moves", ".moves a", "math", "svg.map text"];
     const found = kinds.flatMap(kind => [...document.querySelectorAll(`main article :is(${kind})`)]
-        .filter(one => one.checkVisibility() && one.textContent.trim()).slice(0, kind === "pre span" ? 60 : 2));
-    return found.map(one => {
-        const style = getComputedStyle(one), drawn = one instanceof SVGElement ? style.fill : style.color;
-        // A box of the map is no parent of its words.
-        const below = one instanceof SVGElement && one.closest("g")?.querySelector("rect:not(.touch)");
-        const behind = below ? over(rgba(getComputedStyle(below).fill), ground(one)) : ground(one);
-        const [one_, two] = [light(over(rgba(drawn), behind)), light(behind)].sort((a, b) => b - a);
-        return [(one_ + 0.05) / (two + 0.05), `${one.tagName} ${one.textContent.trim().slice(0, 40)}`];
+        .filter(element => element.checkVisibility() && element.textContent.trim())
+        .slice(0, kind === "pre span" ? 60 : 2));
+    return found.map(element => {
+        const style = getComputedStyle(element), drawn = element instanceof SVGElement ? style.fill : style.color;
+        // Boxes of the map are not parents of their text.
+        const below = element instanceof SVGElement && element.closest("g")?.querySelector("rect:not(.touch)");
+        const behind = below ? over(rgba(getComputedStyle(below).fill), background(element)) : background(element);
+        const [lighter, darker] = [luminance(over(rgba(drawn), behind)), luminance(behind)].sort((a, b) => b - a);
+        return [(lighter + 0.05) / (darker + 0.05), `${element.tagName} ${element.textContent.trim().slice(0, 40)}`];
     });
 }"""
 
 
 class Reader:
-    """A browser page with the book, its console errors, and its requests elsewhere."""
+    """A browser page with the book, its console errors, and its requests outside the book."""
 
     def __init__(self, browser, book):
         self.page = browser.new_context().new_page()
@@ -101,13 +106,13 @@ class Reader:
         self.page.goto(f"{self.book.as_uri()}/{name}.html")
         self.page.evaluate("""() => {
             const pictures = [...document.images];
-            pictures.forEach(one => one.loading = "eager");
-            return Promise.all(pictures.map(one => one.decode().catch(() => null)));
+            pictures.forEach(picture => picture.loading = "eager");
+            return Promise.all(pictures.map(picture => picture.decode().catch(() => null)));
         }""")
         return self.page
 
     def choose(self, mode):
-        """Choose light or dark with the theme's button."""
+        """Choose the light or dark mode with the theme's button."""
         for _ in range(6):
             if self.page.evaluate("document.documentElement.dataset.theme") == mode:
                 return
@@ -127,24 +132,25 @@ def reader(browser, built_book):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_the_window_with_words_pictures_and_formulas(reader, name):
+def test_pages_fit_the_window_and_show_text_pictures_and_formulas(reader, name):
     for size in SIZES:
         page = reader.open(name, size)
-        wrong = {what: where for what, where in page.evaluate(WRONG).items() if where}
-        assert wrong == {}, size
+        faults = page.evaluate(FAULTS)
+        found = {fault: elements for fault, elements in faults.items() if elements}
+        assert found == {}, size
         assert page.locator("article h1").is_visible()
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-def test_words_are_legible_in_light_and_dark(reader, mode):
+def test_text_is_legible_in_light_and_dark_mode(reader, mode):
     page = reader.open("notebooks/04_value")
     reader.choose(mode)
     contrasts = page.evaluate(CONTRASTS)
     assert len(contrasts) > 10
-    assert [one for one in contrasts if one[0] < 4.5] == []
+    assert [entry for entry in contrasts if entry[0] < 4.5] == []
 
 
-def test_a_solution_opens_by_a_click_and_code_is_copied(reader):
+def test_solutions_open_and_code_is_copied(reader):
     page = reader.open("notebooks/04_value", "phone")
     solution = page.locator(
         "details", has=page.get_by_text("One solution, and why")

@@ -1,4 +1,4 @@
-"""Notebooks, opened in JupyterLab and run from the menu, with their widgets used by hand."""
+"""Tests of notebooks in JupyterLab: run from the menu, with their widgets used like a reader."""
 
 from pathlib import Path
 
@@ -8,16 +8,16 @@ from waiting import wait_until
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 SLIDER = ".widget-slider .noUi-handle"
 PLAYER = ".widget-play button"
-SEAT = "button.widget-button:text-matches('send|stand-by|sport|desk')"
-# The notebooks with each widget, by number.
-SHOWN = {
+CONTROL = "button.widget-button:text-matches('send|stand-by|sport|desk')"
+# {widget: numbers of the notebooks that have it}
+WIDGETS = {
     SLIDER: "00 01 03 05 06 07 08 09 10 11 12 13",
     PLAYER: "00 03 05 06 07 08 10",
-    SEAT: "00 05 06 07",
+    CONTROL: "00 05 06 07",
 }
 FAST = ("00", "10")
 
-# A checksum of the file that an image shows; null while it has none or gets another.
+# Returns the checksum of an image's file, or null while it is loading.
 PICTURE = """async (image) => {
     try {
         await image.decode();
@@ -29,42 +29,41 @@ PICTURE = """async (image) => {
 
 
 def use(lab, widget):
-    """Move a slider by keyboard or click a button, and wait until the picture beside it changes."""
+    """Move a slider by keyboard or click a button, and wait for the picture beside it to change."""
     control = lab.find(widget)
     image = lab.picture_beside(control)
     before = wait_until(lambda: image.evaluate(PICTURE), f"a picture beside {widget}")
     if widget == SLIDER:
-        value, end = (
-            control.get_attribute(f"aria-value{name}") for name in ("now", "max")
-        )
-        control.press("ArrowLeft" if value == end else "ArrowRight")
+        value = control.get_attribute("aria-valuenow")
+        maximum = control.get_attribute("aria-valuemax")
+        control.press("ArrowLeft" if value == maximum else "ArrowRight")
     else:
         control.click()
-    after = (None, before)
+    unchanged = (None, before)
     wait_until(
-        lambda: image.evaluate(PICTURE) not in after, f"another picture beside {widget}"
+        lambda: image.evaluate(PICTURE) not in unchanged,
+        f"another picture beside {widget}",
     )
-    assert image.get_attribute("title"), "a screen reader needs words"
-    if widget == PLAYER:  # or it would go on playing without a kernel
+    assert image.get_attribute("title"), "a screen reader needs text"
+    if widget == PLAYER:  # otherwise it would continue without a kernel
         lab.page.locator(".widget-play").first.locator("button").nth(1).click()
 
 
 def faults(cells):
-    """Return the errors and warnings that the cells show."""
-    found = []
+    """Return the errors and warnings in the outputs of cells."""
+    faults = []
     for cell in cells:
         for output in cell.get("outputs", []):
-            # dask's processes end slowly on a busy machine, and it says so
-            slow = "distributed.nanny" in output.get("text", "")
-            if {"error", "stderr"} & {
-                output["output_type"],
-                output.get("name"),
-            } and not slow:
-                found.append(output)
-    return found
+            # dask warns if its processes end slowly on a busy machine
+            is_slow_dask = "distributed.nanny" in output.get("text", "")
+            kinds = {output["output_type"], output.get("name")}
+            if kinds & {"error", "stderr"} and not is_slow_dask:
+                faults.append(output)
+    return faults
 
 
 def case(path):
+    """Return the case of a notebook, slow unless it is in FAST."""
     marks = () if path.stem[:2] in FAST else pytest.mark.slow
     return pytest.param(path, id=path.stem, marks=marks)
 
@@ -76,7 +75,7 @@ def test_a_notebook_runs_and_its_widgets_respond(lab, path):
     lab.open(path.name)
     lab.run_all()
     assert faults(lab.cells()) == []
-    for widget, numbers in SHOWN.items():
+    for widget, numbers in WIDGETS.items():
         expected = path.stem[:2] in numbers.split()
         assert bool(lab.page.locator(widget).count()) == expected, widget
         if expected:
