@@ -101,8 +101,8 @@ AGENTS = {
             agents.EpsilonGreedy(0.5),
             crossed=["time"],
             half_at=np.inf,
-            single=1.0,
-            pair=0.1,
+            value_variance=1.0,
+            context_variance=0.1,
         ),
         COLD,
         SHORT,
@@ -132,7 +132,7 @@ AGENTS = {
         lambda: changed(
             agents.LinearArrivalQ(),
             epsilon=0.9,
-            settle=1,
+            decay_episodes=1,
             prior=0.1,
             noise=0.2,
             rate=0.4,
@@ -162,7 +162,7 @@ AGENTS = {
         (212, 1, 100, 11.14281785),
     ),
     "MostOpened cold": (
-        lambda: changed(agents.MostOpened(), by=["day", "noise"]),
+        lambda: changed(agents.MostOpened(), context_features=["day", "noise"]),
         COLD,
         SHORT,
         (160, 0.9958984375, 66, 6.432940093),
@@ -181,7 +181,7 @@ AGENTS = {
     ),
     "QTable": (agents.QTable, ARRIVALS, {}, (-0.2, 0.8680975422, 15.83, 7.642426463)),
     "QTable bold": (
-        lambda: changed(agents.QTable(), epsilon=0.5, settle=2, rate=0.3),
+        lambda: changed(agents.QTable(), epsilon=0.5, decay_episodes=2, rate=0.3),
         ARRIVALS,
         {},
         (-3.505, 0.888556338, 16.76, 7.456091829),
@@ -315,5 +315,5 @@ def test_agent_earns_what_was_recorded_and_continues_from_its_state(name):
 
 @pytest.mark.parametrize("state", [{"model": object()}, {"table": {(1, 2): 3}}])
 def test_state_that_json_cannot_hold_is_refused(state):
-    with pytest.raises(TypeError, match="a state has numbers, .*; got "):
+    with pytest.raises(TypeError, match="a state consists of numbers, .*; got "):
         plain_state(state)

@@ -13,7 +13,7 @@ from pushlab import agents, plots
 from pushlab.agents import Transition
 from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
 from pushlab.agents.protocol import own_chance
-from pushlab.agents.weights import observe
+from pushlab.agents.weights import update_weights
 from pushlab.datasets.reading import load_user
 from pushlab.logs.arrival_days import judge
 from pushlab.logs.rollout import rollout
@@ -60,7 +60,9 @@ def test_linear_belief_is_ridge_regression():
     covariance = 2.0 * np.eye(4)[None]
     block = np.array([0])
     for values, outcome in zip(features, outcomes):
-        observe(found, covariance, block, np.arange(4), outcome, values, noise=0.5)
+        update_weights(
+            found, covariance, block, np.arange(4), outcome, values, noise=0.5
+        )
     precision = np.eye(4) / 2.0 + features.T @ features / 0.5
     mean = np.linalg.solve(precision, features.T @ outcomes / 0.5)
     assert found[0] == pytest.approx(mean)
@@ -133,7 +135,7 @@ def test_most_opened_sends_the_candidate_with_most_opens_in_such_a_context():
     ):
         env = gym.make(world)
         agent = agents.MostOpened(MIRA.history)
-        agent.by = by
+        agent.context_features = by
         observation = begin(agent, env)
         time = MIRA.test.contexts["time"][0]
         here = opened[opened["time"] == time] if by else opened
@@ -187,8 +189,11 @@ def begin_wrapped():
         (begin_with_others_weights, "load users with one shared schema"),
         (begin_wrapped, "a wrapper changes the observations"),
         (lambda: begun(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
-        (lambda: begun(agents.BothAgent(8)), "remembers where.*pushlab/RoomEnv-v0"),
-        (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
+        (
+            lambda: begun(agents.BothAgent(8)),
+            "answers questions about a room.*pushlab/RoomEnv-v0",
+        ),
+        (lambda: begun(agents.QTable()), "no notifications arrive.*pushlab/push-v0"),
         (lambda: agents.SoftmaxItem([]), "an array .n_items, features.; got"),
         (lambda: agents.FittedQIteration(2, every=0), "every is a whole number from 1"),
         (begin_with_unknown_feature, "got .'weather'"),
@@ -224,7 +229,7 @@ class Recorder(NotificationLearner):
     """Acts at random and records the targets of its values."""
 
     epsilon = 1.0
-    settle = math.inf
+    decay_episodes = math.inf
 
     def __init__(self):
         super().__init__()
@@ -233,11 +238,11 @@ class Recorder(NotificationLearner):
     def describe(self, codes, observation):
         return str(SCHEMA.notification.decode_one(codes))
 
-    def values_of(self, described):
+    def action_values(self, description):
         return (0.0, 0.0, 0.0)
 
-    def move(self, described, action, target):
-        self.targets.append((described, int(action), target))
+    def update_value(self, description, action, target):
+        self.targets.append((description, int(action), target))
 
 
 def test_each_reward_goes_to_the_notification_that_earned_it():
@@ -262,27 +267,27 @@ def test_steps_of_the_arrival_learners_worked_out_by_hand():
     table = agents.QTable()
     table.rate = 0.4
     for target in (1.0, 2.0, 6.0):  # steps of 1, 1/2 and 0.4
-        table.move("here", SHOW, target)
-    assert table.values_of("here") == pytest.approx([3.3, 0, 0])
+        table.update_value("here", SHOW, target)
+    assert table.action_values("here") == pytest.approx([3.3, 0, 0])
     one = np.array([0]), np.array([0])
     both = np.array([0]), np.array([0, 1])
     linear = begun(agents.LinearArrivalQ(), ARRIVALS)
     rows = np.array([0, 3]), np.array([0])
     for action in (SHOW, CACHE):
-        linear.move(rows, action, 1.0)
+        linear.update_value(rows, action, 1.0)
     # The shared row has ten times the prior variance: 0.022 / (0.022 + 0.7).
-    assert linear.values_of(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
+    assert linear.action_values(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
     small = agents.SmallSteps()
     small.rate = 0.25
     small.weights = np.zeros((3, 2, 2))
-    small.move(both, DISMISS, 2.0)
-    assert small.values_of(both) == pytest.approx([0, 0.5, 0])
+    small.update_value(both, DISMISS, 2.0)
+    assert small.action_values(both) == pytest.approx([0, 0.5, 0])
     replaying = begun(agents.Replaying(times=2), ARRIVALS)
     replaying.size = 1
     replaying.rate = 0.5
-    replaying.move(one, SHOW, 1.0)  # and twice more
-    replaying.move(one, CACHE, 1.0)  # which is not rehearsed
-    assert replaying.values_of(one) == pytest.approx([0.875, 0, 0.5])
+    replaying.update_value(one, SHOW, 1.0)  # and twice more
+    replaying.update_value(one, CACHE, 1.0)  # which is not rehearsed
+    assert replaying.action_values(one) == pytest.approx([0.875, 0, 0.5])
 
 
 def test_elastic_weights_are_pulled_back_to_their_anchor():
@@ -291,14 +296,14 @@ def test_elastic_weights_are_pulled_back_to_their_anchor():
     agent = agents.Elastic(strength=1.0)
     agent.rate = 0.5
     agent.weights = np.zeros((3, 1, 2))
-    agent.move(one, SHOW, 1.0)  # 0.5 and 0
-    agent.move(both, SHOW, 2.0)  # 0.875 and 0.375
+    agent.update_value(one, SHOW, 1.0)  # 0.5 and 0
+    agent.update_value(both, SHOW, 2.0)  # 0.875 and 0.375
     agent.begin_task("another", True)
     assert agent.fisher[SHOW, 0].tolist() == [1.0, 0.5]
-    agent.move(both, SHOW, 0.0)  # to 0.5625 and 0.0625, and back by 1/4 and 1/8
+    agent.update_value(both, SHOW, 0.0)  # to 0.5625 and 0.0625, and back by 1/4 and 1/8
     assert agent.weights[SHOW, 0] == pytest.approx([0.640625, 0.1015625])
     agent.strength = 1e9
-    agent.move(both, SHOW, -50.0)
+    agent.update_value(both, SHOW, -50.0)
     assert agent.weights[SHOW, 0] == pytest.approx([0.875, 0.375])
 
 
@@ -310,7 +315,7 @@ def test_all_answers_are_equally_likely_to_be_remembered():
         agent.size = 8
         agent.begin(env, seed)
         for number in range(64):
-            agent.move((np.array([0]), np.array([0])), SHOW, float(number))
+            agent.update_value((np.array([0]), np.array([0])), SHOW, float(number))
         found[[int(outcome) for *_, outcome in agent.memory]] += 1
     assert found.sum() == 8 * 150
     assert found.reshape(8, 8).sum(axis=1) == pytest.approx(150, abs=60)  # 5 deviations
@@ -325,7 +330,7 @@ def test_learners_put_notifications_off_until_the_user_opens_them(kind):
     env = gym.make(ARRIVALS, user=user, days=(0, 14))
     study = load_script("managing_arrivals")
     learner = kind()
-    learner.settle = 30
+    learner.decay_episodes = 30
     agent = study.train(env, learner, rounds=4)
     means = judge(env, agent)
     rules = [

@@ -62,8 +62,8 @@ def test_both_outcomes_of_a_unit_are_those_of_the_environment(
 
 def test_people_who_know_the_score_respond_in_the_best_way():
     trial = causal.experiment("credit", outcome="score")
-    theta = trial.bench.theta
-    config = trial.bench.config
+    theta = trial.simulator.theta
+    config = trial.simulator.config
     units = trial.units(50, np.random.default_rng(0))
     scores = units.covariates.to_numpy() @ theta[:-1] + theta[-1]
     assert units.outcomes[:, 0] == pytest.approx(scores)
@@ -118,7 +118,7 @@ def test_estimates_and_standard_errors_agree_with_other_computations():
     weighted = found.loc["inverse weighting"]
     assert weighted["estimate"] == pytest.approx(2.26440, rel=3e-4)
     assert weighted["standard_error"] == pytest.approx(0.21604, rel=0.015)
-    ends = weighted[["lowest", "highest"]].tolist()
+    ends = weighted[["min_propensity", "max_propensity"]].tolist()
     assert ends == pytest.approx([0.11736, 0.89108], rel=1e-3)
     means = found.loc["difference in means"]
     gap = OUTCOME[TREATED].mean() - OUTCOME[~TREATED].mean()
@@ -172,7 +172,7 @@ def test_interval_of_ones_own_estimator_is_that_of_its_scores():
     assert found.standard_error == pytest.approx(stats.sem(Known.values))
     assert found.clipped == 17
     ends = Known.propensity.min(), Known.propensity.max()
-    assert (found.lowest, found.highest) == ends
+    assert (found.min_propensity, found.max_propensity) == ends
     chances = np.where(TREATED, Known.propensity, 1 - Known.propensity)
     weights = 1 / chances
     assert found.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
@@ -196,7 +196,7 @@ def test_overlap_compares_the_means_of_both_groups():
 def test_sensitivity_bounds_are_those_of_the_worst_hidden_confounder():
     y = np.array([3.0, -1.0, 7.0, 2.0])
     odds = np.array([0.5, 2.0, 1.0, 0.1])
-    weights = 1 + odds * np.array(list(product((1 / 3, 3), repeat=4)))
+    weights = 1 + odds * np.array(list(product(*[(1 / 3, 3)] * 4)))
     highest = (weights @ y / weights.sum(axis=1)).max()
     assert causal.highest_mean(y, odds, 3) == pytest.approx(highest)
     table = causal.sensitivity_table(DATA, (1, 2, 4), resamples=50)
@@ -288,7 +288,10 @@ def test_a_row_of_the_stored_study_is_computed_again():
     ("call", "message"),
     [
         (lambda: causal.experiment("hiv", treatment={"epsilon_1": 0.8}), "got 0.8"),
-        (lambda: causal.confounded("hiv", 9, covariates=("V",)), "'E' is to be seen"),
+        (
+            lambda: causal.confounded("hiv", 9, covariates=("V",)),
+            "covariates must include the confounder 'E'",
+        ),
         (
             lambda: causal.CausalData(
                 pd.DataFrame({"x": [1.0, np.nan]}), [0, 1], [1, 2]
@@ -300,7 +303,7 @@ def test_a_row_of_the_stored_study_is_computed_again():
             lambda: causal.CausalData(pd.DataFrame({"x": [1.0]}), ["yes"], [1]),
             "treated=.'yes'.: could not convert",
         ),
-        (lambda: causal.compare(X), "data is a CausalData; got array"),
+        (lambda: causal.compare(X), "data must be a CausalData; got array"),
         (
             lambda: causal.estimate(causal.randomised("zika", 9), causal.DoublyRobust),
             "such as DoublyRobust[(][)]; got <class",

@@ -64,7 +64,7 @@ def test_nothing_is_earned_after_termination():
 
 def test_fitted_q_explores_the_share_asked_for_and_learns_between_episodes():
     agent = learner(growths=9).fit(*corridor())
-    agent.explore = 0.3
+    agent.epsilon = 0.3
     agent.begin(None, 3)
     first = agent.act_each(np.full((4000, 1), 3.0))
     assert np.mean(first == 0) == pytest.approx(0.15, abs=0.03)
@@ -81,7 +81,7 @@ def test_fitted_q_explores_the_share_asked_for_and_learns_between_episodes():
             last = number == 11
             online.learn(Transition(seen, {}, action, reward, after, {}, False, last))
     assert online.values([[4.0]])[0, 1] == 1
-    with pytest.raises(ValueError, match="each of the 2 actions has to occur"):
+    with pytest.raises(ValueError, match="each of the 2 actions must occur"):
         learner().fit(np.zeros((3, 1)), np.zeros(3, int), np.zeros(3), np.zeros((3, 1)))
 
 
