@@ -236,7 +236,7 @@ MIRA = load_user("mira")
         (lambda: collect(REC, forgetful, episodes=0), "episodes is a whole .*got 0"),
         (lambda: rollout("evalumap1-v0", forgetful), "'pushlab/evalumap1-v0' meant"),
         (lambda: plots.phone(pd.DataFrame()), r"films\[0\] after"),
-        (lambda: agents.MostOpened(MIRA), r"takes a Period.*its \.history is"),
+        (lambda: agents.MostOpened(MIRA), r"takes a Period.*pass its \.history"),
         (lambda: Challenge.load("nobody"), "the shipped users are .*mira"),
         (lambda: Challenge.load("mira", opening="now"), "sampled, threshold"),
         (lambda: Challenge.load("mira", judge="jury"), "logistic"),

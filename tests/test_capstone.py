@@ -59,7 +59,7 @@ def test_logs_of_a_submission_must_be_whole_and_of_one_agent():
         ("logs", "seed", "0 1 0 2"),
         ("logs", "agent", "mine, yours"),
     ]
-    assert "a whole lifetime of users-aba, " in caught.value.faults[0].right
+    assert "a complete lifetime of users-aba has " in caught.value.faults[0].right
 
 
 def test_second_submission_replaces_the_first(tmp_path):

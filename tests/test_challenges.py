@@ -88,8 +88,8 @@ def test_answers_may_be_numbered_and_typed(challenge, answers):
 
 def test_words_unknown_to_the_history_are_noted(challenge, answers):
     answers.loc[4, "subject"] = "freinds"
-    words = "subject: the history does not know freinds (coded as 'other')"
-    with pytest.warns(UserWarning, match="know freinds"):
+    words = "subject: not in the history: freinds (coded as 'other')"
+    with pytest.warns(UserWarning, match="in the history: freinds"):
         card = challenge.evaluate(answers)
     assert card.notes == (words,)
     assert words in repr(card)
@@ -100,7 +100,7 @@ def test_words_unknown_to_the_history_are_noted(challenge, answers):
     [
         ({"Priorty": "max"}, 1, "Priorty", "the column is not one of"),
         ({"visibility": "open"}, 3, "visibility", "one of private"),
-        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "stands there twice"),
+        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "it occurs twice"),
     ],
 )
 def test_bad_answers_are_refused(challenge, answers, columns, row, column, words):
@@ -135,7 +135,7 @@ def test_log_is_scored_as_it_was_played(challenge, log):
     assert score_log(challenge, log.astype(str)).metrics == card.metrics
 
 
-AGAIN = "what the environment says after this seed and these notifications"
+AGAIN = "the replayed value for this seed and these notifications"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_changed_logs_are_refused(challenge, log, column, row, value, right):
 def test_logs_of_other_games_are_refused(challenge, log):
     with pytest.raises(BadData, match="120 steps for 60 contexts"):
         score_log(challenge, log.assign(episode=0))
-    with pytest.raises(BadData, match="what this challenge is played with: seed 1"):
+    with pytest.raises(BadData, match="is not the required seed 1"):
         score_log(challenge, log, seed=1)
     with pytest.raises(BadData, match=AGAIN):
         score_log(replace(challenge, opening="threshold"), log)

@@ -93,9 +93,13 @@ MOODLE = "_4711_assignsubmission_file_"
         (["bob/answers.csv", "eve/ps1/answers.csv"], ["bob", "eve"], {}),
         ([f"Bob{MOODLE}/a.csv", f"Eve{MOODLE}b.csv"], ["Bob", "Eve"], {}),
         (["leebob_4711_9876_a.csv"], ["leebob"], {}),
-        (["bob/a.csv", "bob/b.csv"], [], {"bob": "one CSV file in this folder"}),
+        (
+            ["bob/a.csv", "bob/b.csv"],
+            [],
+            {"bob": "the folder must contain one CSV file"},
+        ),
         (["bob/._a.csv", "bob/a.csv"], ["bob"], {}),
-        (["bob.xlsx"], [], {"bob.xlsx": "it is no CSV file"}),
+        (["bob.xlsx"], [], {"bob.xlsx": "it isn't a CSV file"}),
         (["out/leaderboard.json"], [], {"out": "the results of an earlier run"}),
     ],
 )
@@ -104,9 +108,9 @@ def test_submissions_of_a_folder(challenge, folder, text, files, names, refused)
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    cards, faulty, passed_over = score_folder(folder, challenge)
+    cards, faulty, skipped = score_folder(folder, challenge)
     assert [card.agent for card in cards] == sorted(["anna", *names])
-    reasons = faulty | passed_over
+    reasons = faulty | skipped
     assert set(reasons) == set(refused)
     for name, words in refused.items():
         assert words in str(reasons[name])

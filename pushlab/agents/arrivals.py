@@ -283,13 +283,13 @@ def reward_change(info, next_info, *parts):
 
 
 class QTable(NotificationLearner):
-    """Q-learning with a table of readable situations: the notification's first feature (the app) and the time of day.
+    r"""Q-learning with a table of readable situations: the notification's first feature (the app) and the time of day.
 
     The step size of a situation's n-th visit is 1 / n, but at least `rate`.
 
     Attributes:
         rate: Smallest step size.
-        situations: {"app\\ttime": [values, visits]}, each with three numbers, for show, dismiss and cache.
+        situations: {"app\ttime": [values, visits]}, each with three numbers, for show, dismiss and cache.
 
     Source:
         Watkins (1989), Learning from delayed rewards, PhD thesis, Cambridge.

@@ -403,7 +403,7 @@ class GivenAgent(MemoryAgent):
 
 # ---------------------------------------------------------------- an agent that learns what to store
 
-EPISODE, BELIEF, FORGET = 0, 1, 2
+EPISODE, BELIEF, FORGET = range(3)
 DECISIONS = ("keep as an episode", "make it a belief", "forget it")
 MOMENTS = ("seen now", "oldest episode")
 BELIEFS = ("none", "agrees", "differs")

@@ -35,7 +35,8 @@ def fill_block_sums(
     """
     for position in range(len(blocks)):
         block = blocks[position]
-        total, spread = 0.0, 0.0
+        total = 0.0
+        spread = 0.0
         for i in range(len(active)):
             total += values[i] * mean[block, active[i]]
             row = covariance[block, active[i]]

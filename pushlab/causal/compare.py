@@ -14,7 +14,7 @@ from pushlab.causal.estimators import CLIP, logistic, standard_estimators, stand
 from pushlab.ground.arguments import demand, in_short, number, whole
 from pushlab.metrics.offpolicy import effective_sample_size
 
-LEVEL = 0.95  # of all intervals
+TAILS = (0.025, 0.975)  # quantiles at the ends of all intervals
 MAX_DRAWS = 2_000_000  # numbers drawn at once by the bootstrap
 
 
@@ -86,17 +86,17 @@ def estimate(
     covariates = data.covariates.to_numpy(np.float64)
     scores = estimator.scores(covariates, data.treated, data.outcome, rng)
     value = float(scores.values.mean())
-    error = float(scores.values.std(ddof=1) / np.sqrt(n))
+    root = np.sqrt(n)
+    error = float(scores.values.std(ddof=1) / root)
     deviations = []
     rows = max(1, MAX_DRAWS // n)
     for start in range(0, resamples, rows):
         shape = (min(rows, resamples - start), n)
         resampled = scores.values[rng.integers(n, size=shape)]
-        errors = resampled.std(axis=1, ddof=1) / np.sqrt(n)
+        errors = resampled.std(axis=1, ddof=1) / root
         errors = np.maximum(errors, 1e-300)
         deviations.append((resampled.mean(axis=1) - value) / errors)
-    levels = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    quantiles = np.quantile(np.concatenate(deviations), levels)
+    quantiles = np.quantile(np.concatenate(deviations), TAILS)
     high, low = (value - error * quantiles).tolist()
     ess = float(n)
     min_propensity = max_propensity = np.nan
@@ -172,13 +172,15 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
     covariates = data.covariates.to_numpy(np.float64)
     x = standardised(covariates)
     e = fit_propensities(x, t)
-    treated = np.average(x[t], axis=0, weights=1 / e[t])
-    others = np.average(x[~t], axis=0, weights=1 / (1 - e[~t]))
+    difference = x[t].mean(axis=0) - x[~t].mean(axis=0)
+    weights = np.where(t, 1 / e, 1 / (1 - e))
+    treated = np.average(x[t], axis=0, weights=weights[t])
+    others = np.average(x[~t], axis=0, weights=weights[~t])
     return pd.DataFrame(
         {
             "treated": covariates[t].mean(axis=0),
             "others": covariates[~t].mean(axis=0),
-            "apart": x[t].mean(axis=0) - x[~t].mean(axis=0),
+            "apart": difference,
             "weighted": treated - others,
         },
         index=data.covariates.columns.rename("covariate"),
@@ -226,7 +228,9 @@ def highest_mean(outcome: ArrayLike, odds_against: ArrayLike, factor: float) -> 
         rest = np.cumsum((small * values)[::-1])[::-1]
         return np.append(0, first) + np.append(rest, 0)
 
-    return float((sums(y) / sums(np.ones(len(y)))).max())
+    total_weights = sums(np.ones(len(y)))
+    means = sums(y) / total_weights
+    return float(means.max())
 
 
 def sensitivity_table(
@@ -268,8 +272,9 @@ def sensitivity_table(
     for _ in range(whole("resamples", resamples, 50)):
         arms = [np.flatnonzero(arm) for arm in (treated, ~treated)]
         rows = np.concatenate([rng.choice(arm, len(arm)) for arm in arms])
-        resampled.append(_bounds(x[rows], treated[rows], data.outcome[rows], factors))
-    ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        outcome = data.outcome[rows]
+        resampled.append(_bounds(x[rows], treated[rows], outcome, factors))
+    ends = np.quantile(resampled, TAILS, axis=0)
     return pd.DataFrame(
         {
             "factor": np.asarray(factors, float),
@@ -292,5 +297,7 @@ def _bounds(x, treated, outcome, factors):
     for factor in factors:
         highest = [highest_mean(y, odds, factor) for y, odds in arms]
         lowest = [-highest_mean(-y, odds, factor) for y, odds in arms]
-        rows.append((lowest[0] - highest[1], highest[0] - lowest[1]))
+        low = lowest[0] - highest[1]
+        high = highest[0] - lowest[1]
+        rows.append((low, high))
     return np.array(rows)

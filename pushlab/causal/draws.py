@@ -77,7 +77,8 @@ class CausalData:
         if self.propensity is not None:
             return self.propensity
         x = standardised(self.covariates)
-        return logistic().fit(x, self.treated).predict_proba(x)[:, 1]
+        model = logistic().fit(x, self.treated)
+        return model.predict_proba(x)[:, 1]
 
     def frame(self) -> pd.DataFrame:
         """Return all columns as one DataFrame: covariates, treated, outcome; propensity and effect if known."""
@@ -94,7 +95,11 @@ class CausalData:
 
 
 def randomised(
-    model: Any = "hiv", n: int = 1000, seed: int = 0, share: float = 0.5, **changes: Any
+    model: Any = "hiv",
+    n: int = 1000,
+    seed: int = 0,
+    share: float = 0.5,
+    **changes: Any,
 ) -> CausalData:
     """Draw a data set with randomised treatment.
 

@@ -46,7 +46,9 @@ class DifferenceInMeans:
             correction = np.sqrt(count / max(count - 1, 1))
             residual = outcome[arm] - outcome[arm].mean()
             values[arm] = sign * n / count * correction * residual
-        return Scores(values + outcome[treated].mean() - outcome[~treated].mean())
+        treated_mean = outcome[treated].mean()
+        other_mean = outcome[~treated].mean()
+        return Scores(values + treated_mean - other_mean)
 
 
 class RegressionAdjustment:
@@ -73,7 +75,8 @@ class RegressionAdjustment:
             weights = inverse @ (x.T @ outcome[arm])
             leverage = np.einsum("ij,jk,ik->i", x, inverse, x)
             # The leave-one-out residual.
-            residual = (outcome[arm] - x @ weights) / np.maximum(1 - leverage, 0.05)
+            residual = outcome[arm] - x @ weights
+            residual /= np.maximum(1 - leverage, 0.05)
             difference += sign * (design @ weights)
             influence[arm] += sign * n * (x @ (inverse @ centre)) * residual
         return Scores(difference + influence - influence.mean())
@@ -102,7 +105,8 @@ class InverseWeighting:
 
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         x = standardised(covariates)
-        raw = logistic().fit(x, treated).predict_proba(x)[:, 1]
+        model = logistic().fit(x, treated)
+        raw = model.predict_proba(x)[:, 1]
         e = np.clip(raw, self.clip, 1 - self.clip)
         t = treated.astype(float)
         weights = np.where(treated, 1 / e, 1 / (1 - e))
@@ -120,8 +124,10 @@ class InverseWeighting:
         design = np.column_stack([np.ones(len(t)), x])
         odds = np.where(treated, (1 - e) / e, e / (1 - e))
         slope = (odds * residuals) @ design / len(t)
-        information = (design * (e * (1 - e))[:, None]).T @ design / len(t)
-        influence -= (t - e) * (design @ (np.linalg.pinv(information) @ slope))
+        variances = e * (1 - e)
+        information = (design * variances[:, None]).T @ design / len(t)
+        adjustment = np.linalg.pinv(information) @ slope
+        influence -= (t - e) * (design @ adjustment)
         values = means[0] - means[1] + influence - influence.mean()
         return Scores(values, e, int((raw != e).sum()))
 
@@ -166,7 +172,8 @@ class DoublyRobust:
                 highest = 1.5 * high - 0.5 * low
                 expected = model.predict(x[test])
                 predicted[arm, test] = np.clip(expected, lowest, highest)
-            classifier = logistic(penalty=1.0).fit(x[train], treated[train])
+            classifier = logistic(penalty=1.0)
+            classifier.fit(x[train], treated[train])
             raw[test] = classifier.predict_proba(x[test])[:, 1]
         e = np.clip(raw, CLIP, 1 - CLIP)
         error = outcome - np.where(treated, predicted[1], predicted[0])

@@ -63,7 +63,10 @@ class ODEUnits:
             spread = dict.fromkeys(self.names, spread)
         for name in spread:
             one_of(f"a variable that {model.name} begins with", name, self.names)
-        scales = [number("spread", spread.get(name, 0.0), 0) for name in self.names]
+        scales = []
+        for name in self.names:
+            scale = spread.get(name, 0.0)
+            scales.append(number("spread", scale, 0))
         self.spread = np.array(scales, np.float64)
         bounds = {item.name: item.bounds for item in model.interventions}
         for name, dose in experiment.treatment.items():
@@ -72,8 +75,9 @@ class ODEUnits:
         variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
         for name in (experiment.confounder, *variables):
             one_of(f"a variable of {model.name}", name, model.names)
+        zeros = np.zeros((1, len(model.names)))
         for quantity in (experiment.outcome, experiment.mediator):
-            self._measure(quantity, np.zeros((1, len(model.names))))
+            self._measure(quantity, zeros)
 
     def column(self, variable: str) -> str:
         """Return the column of a variable in a data set."""
@@ -87,10 +91,11 @@ class ODEUnits:
         """Draw `n` units and simulate them with and without treatment."""
         trial = self.experiment
         values = self._states_at_decision(n, rng)
-        default_dose = np.tile(self.model.dose(self.config), (2 * n, 1))
+        default_dose = self._default_dose(2 * n)
         dose = default_dose.copy()
         for column, item in enumerate(self.model.interventions):
-            dose[n:, column] = trial.treatment.get(item.name, dose[n:, column])
+            if item.name in trial.treatment:
+                dose[n:, column] = trial.treatment[item.name]
         states = np.vstack([values, values])  # untreated, then treated
         outcome_time = trial.time_to_outcome
         times = {trial.mediator_time, min(trial.span, outcome_time), outcome_time}
@@ -119,7 +124,8 @@ class ODEUnits:
             any(columns),
             f"{quantity!r} matches no variable of {self.model.name}: {', '.join(names)}",
         )
-        total = values[:, columns].sum(axis=1) / float(divisor or 1)
+        total = values[:, columns].sum(axis=1)
+        total /= float(divisor or 1)
         if quantity.startswith("log10 "):
             return np.log10(np.maximum(total, MIN_VALUE))
         return total
@@ -140,12 +146,16 @@ class ODEUnits:
         normal = ndtri(low + uniforms * (high - low))
         values = self.levels * np.exp(self.spread * normal)
         if self.model.settled is not None:
-            values = np.array([self.model.settled(self.config, row) for row in values])
+            rows = [self.model.settled(self.config, row) for row in values]
+            values = np.array(rows)
         decision_time = self.experiment.decision_time
         if decision_time:
-            dose = np.tile(self.model.dose(self.config), (n, 1))
+            dose = self._default_dose(n)
             return self._flow(values, -decision_time, 0.0, dose)
         return values
+
+    def _default_dose(self, n):
+        return np.tile(self.model.dose(self.config), (n, 1))
 
     def _flow(self, values, start, end, dose):
         """Return states (n, variables) at `end`, from those at `start`; times are relative to the decision."""
@@ -153,7 +163,9 @@ class ODEUnits:
         times = {"start_time": decision + start, "end_time": decision + end}
         config = replace(self.config, **times)
         world = ODE(self.model, config, timestep=end - start, actions="box")
-        return world.flow(values, np.zeros(len(values), np.int64), dose)[0]
+        no_action = np.zeros(len(values), np.int64)
+        states, _, _ = world.flow(values, no_action, dose)
+        return states
 
 
 class CreditUnits:
@@ -200,7 +212,8 @@ class CreditUnits:
         mediator = self.experiment.mediator
         covariates = self.covariates(n, rng)
         response = best_response(self.theta, config)
-        score = covariates.to_numpy() @ self.theta[:-1] + self.theta[-1]
+        weights = self.theta[:-1]
+        score = covariates.to_numpy() @ weights + self.theta[-1]
         new_score = score + self.theta[config.places] @ response
         outcomes = np.stack([score, new_score], axis=1)
         if self.experiment.outcome == "approved":

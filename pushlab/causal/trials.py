@@ -70,7 +70,8 @@ def repeat(
             table = compare(data, estimators, truth, resamples, draw_seed)
             effect = data.average_effect
             tables.append(table.assign(draw=draw, sample_effect=effect))
-    return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)[COLUMNS]
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(kind=kind, n=n)[COLUMNS]
 
 
 def summary(
@@ -106,7 +107,7 @@ def summary(
         mean=("estimate", "mean"),
         bias=("error", "mean"),
         spread=("estimate", "std"),
-        rmse=("error", lambda error: float(np.sqrt((error**2).mean()))),
+        rmse=("error", _root_mean_square),
         covers=("covers", "mean"),
         width=("width", "median"),
         draws=("covers", "size"),
@@ -119,6 +120,10 @@ def summary(
     if "clipped" in rows:
         result["clipped"] = groups["clipped"].mean().to_numpy()
     return result
+
+
+def _root_mean_square(errors):
+    return float(np.sqrt((errors**2).mean()))
 
 
 def by_size(
