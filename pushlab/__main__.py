@@ -348,7 +348,7 @@ def _score_each(submissions, arguments, folder, pictures):
     for name, reason in skipped.items():
         say(f"{name} was skipped: {reason}", err=True)
     if faulty:
-        faults: list = []
+        faults = []
         for error in faulty.values():
             faults += error.faults
         count = len(cards) + len(faulty)

@@ -337,10 +337,10 @@ class QTable(NotificationLearner):
                 "time": time,
                 "visits": sum(visits),
             }
-            tried = [action for action in range(3) if visits[action]]
+            visited = [action for action in range(3) if visits[action]]
             for action in range(3):
                 row[ACTIONS[action]] = values[action] if visits[action] else np.nan
-            row["best"] = ACTIONS[max(tried, key=values.__getitem__)]
+            row["best"] = ACTIONS[max(visited, key=values.__getitem__)]
             rows.append(row)
         return pd.DataFrame(rows)
 

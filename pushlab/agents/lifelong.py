@@ -179,18 +179,18 @@ class Recognising(Wrapped):
         return {**Agent.state(self), "users": users}
 
     def load(self, state):
-        others = dict(state)
+        attributes = dict(state)
         self.users = [
             [*counts, self._restore(learner)]
-            for *counts, learner in others.pop("users")
+            for *counts, learner in attributes.pop("users")
         ]
-        Agent.load(self, others)
+        Agent.load(self, attributes)
         self.learner = self.users[self.current_user][2]
 
 
 def log_likelihood(
     answers: Sequence[float],
-    known: Sequence[float],
+    previous: Sequence[float],
 ) -> float:
     """Return the log-probability of a sequence of answers (opened, not opened), given earlier ones.
 
@@ -198,14 +198,14 @@ def log_likelihood(
 
     Args:
         answers: Numbers of opened and of other notifications in the sequence.
-        known: The same numbers for the earlier answers.
+        previous: The same numbers for the earlier answers.
 
     >>> import math
     >>> round(math.exp(log_likelihood((1, 0), (0, 0))), 3), round(math.exp(log_likelihood((2, 0), (8, 0))), 3)
     (0.5, 0.818)
     """
-    a = known[0] + 1
-    b = known[1] + 1
+    a = previous[0] + 1
+    b = previous[1] + 1
     opened, not_opened = answers
     before = lgamma(a + b) - lgamma(a) - lgamma(b)
     after = before + lgamma(a + opened) + lgamma(b + not_opened)

@@ -294,7 +294,7 @@ def with_memory(
 
     Args:
         frames: Frames of `rollout(..., record="frames")`, one more than there are pages.
-        pages: The agent's `pages`, recorded with diary=True.
+        pages: The agent's `pages`, recorded with `diary=True`.
     """
     demand(
         len(frames) == len(pages) + 1,

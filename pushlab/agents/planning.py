@@ -228,14 +228,14 @@ class FittedQIteration(Agent):
         for growth in range(self.growths):
             self._grow(inputs, rows, target, growth)
             leaves = [
-                _leaf_indices(forest, inputs[own_rows])
-                for forest, own_rows in zip(self.forests, rows)
+                _leaf_indices(forest, inputs[action_rows])
+                for forest, action_rows in zip(self.forests, rows)
             ]
             next_leaves = self._all_leaves(next_inputs)
             for _ in range(self.sweeps):
                 self._leaf_values = [
-                    _mean_by_leaf(own_leaves, target[own_rows], len(values))
-                    for own_leaves, own_rows, values in zip(
+                    _mean_by_leaf(action_leaves, target[action_rows], len(values))
+                    for action_leaves, action_rows, values in zip(
                         leaves, rows, self._leaf_values
                     )
                 ]
@@ -251,14 +251,14 @@ class FittedQIteration(Agent):
 
         self.forests = []
         self._leaf_values = []
-        for action, own_rows in enumerate(rows):
+        for action, action_rows in enumerate(rows):
             forest = ExtraTreesRegressor(
                 self.trees,
                 min_samples_leaf=self.leaf,
                 n_jobs=1,
                 random_state=100_000 * self.seed + 100 * growth + action,
             )
-            forest.fit(inputs[own_rows], target[own_rows])
+            forest.fit(inputs[action_rows], target[action_rows])
             self.forests.append(forest)
             n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
             self._leaf_values.append(np.zeros(n_nodes))
