@@ -119,8 +119,12 @@ def board_row(
     note: str = "",
 ) -> dict[str, Any]:
     """Return a row with COLUMNS; `values` has the values of all lifetimes for each of MEASURES."""
-    row: dict[str, Any] = {"name": name, "agent": agent, "syllabus": SYLLABUS}
-    row["seeds"] = " ".join(map(str, seeds))
+    row: dict[str, Any] = {
+        "name": name,
+        "agent": agent,
+        "syllabus": SYLLABUS,
+        "seeds": " ".join(map(str, seeds)),
+    }
     for measure in MEASURES:
         interval = mean_interval(values[measure])
         for end, value in zip(ENDS, interval):
@@ -138,11 +142,15 @@ def read_board(path: Path | str) -> pd.DataFrame:
 
 def _convert(table, file):
     """Validate a leaderboard of text and convert its numbers."""
-    rules = dict.fromkeys(("name", "agent"), _pattern_rule(r".*\S.*", "a name"))
-    rules["syllabus"] = word(shipped_syllabi())
-    rules["seeds"] = _pattern_rule(r"\d+(\s+\d+)+", "two or more whole numbers")
-    rules |= dict.fromkeys(NUMBERS, number())
-    rules["note"] = word()
+    name_rule = _pattern_rule(r".*\S.*", "a name")
+    rules = {
+        "name": name_rule,
+        "agent": name_rule,
+        "syllabus": word(shipped_syllabi()),
+        "seeds": _pattern_rule(r"\d+(\s+\d+)+", "two or more whole numbers"),
+        **dict.fromkeys(NUMBERS, number()),
+        "note": word(),
+    }
     return convert(table, rules, file)[list(COLUMNS)]
 
 

@@ -138,7 +138,10 @@ class Challenge:
             warnings.warn(note, stacklevel=2)
         count = len(codes)
         draws = own_draws(seed, count, self.world.uniforms)
-        state = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
+        state = {
+            "row": np.arange(count),
+            "user": np.zeros(count, np.int64),
+        }
         _, outcome = self.world.advance(state, codes, draws)
         return self.score(
             codes,

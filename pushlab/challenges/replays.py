@@ -86,9 +86,16 @@ def score_log(
 def _rules(env):
     """Return a rule for each required column of a log."""
     schema = env.world.schema
-    rules = {name: whole_number(0) for name in ("seed", "episode", "step")}
-    rules |= {"agent": word(), "response_time": SECONDS, "info.opened": word()}
-    rules |= {f"obs.context.{name}": word() for name in schema.context.components}
+    rules = {
+        "seed": whole_number(0),
+        "episode": whole_number(0),
+        "step": whole_number(0),
+        "agent": word(),
+        "response_time": SECONDS,
+        "info.opened": word(),
+    }
+    for name in schema.context.components:
+        rules[f"obs.context.{name}"] = word()
     for name, size in zip(schema.notification.components, schema.notification.sizes):
         rules[f"action.{name}"] = whole_number(0, int(size) - 1)
     return rules
@@ -132,7 +139,8 @@ def _compare(text, replay, file):
         if name not in text or not is_compared:
             continue
         expected = replay[name].to_numpy()
-        for row in np.flatnonzero(~_is_equal(text[name], expected)):
+        is_equal = _is_equal(text[name], expected)
+        for row in np.flatnonzero(~is_equal):
             line = int(text.index[row]) + 2
             cell = text[name].iloc[row]
             right = f"{as_text(expected[row])!r}, {REPLAYED}"

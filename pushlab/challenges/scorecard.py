@@ -128,7 +128,10 @@ class Scorecard:
         for judge, rates in content["judges"].items():
             for kind, rate in rates.items():
                 rows.append((f"click_through_rate.{judge}.{kind}", rate))
-        texts = {"scorecard.json": json_text(content), "scorecard.csv": csv_text(rows)}
+        texts = {
+            "scorecard.json": json_text(content),
+            "scorecard.csv": csv_text(rows),
+        }
         if self.response is not None:
             times = {
                 "agent": self.agent,

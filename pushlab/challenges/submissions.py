@@ -123,7 +123,8 @@ def _is_hidden(path):
 
 
 def _is_csv(path):
-    return path.suffix.lower() == ".csv" and path.is_file() and not _is_hidden(path)
+    has_suffix = path.suffix.lower() == ".csv"
+    return has_suffix and path.is_file() and not _is_hidden(path)
 
 
 def _student(path):
