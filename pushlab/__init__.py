@@ -1,7 +1,7 @@
-"""pushlab: personalised notifications and sequential decisions, as environments, metrics and notebooks.
+"""Personalised notifications and sequential decisions: environments, metrics and notebooks.
 
-Importing it registers the environments and little else; what is heavy is loaded where it is first used. The names that
-a person uses are listed in `__init__.pyi` beside this file.
+Importing pushlab registers the environments. Everything else is loaded at its first use. `__init__.pyi` lists the
+public names.
 
 >>> import pushlab
 >>> pushlab.__version__, "rollout" in dir(pushlab)
@@ -11,7 +11,7 @@ a person uses are listed in `__init__.pyi` beside this file.
 import os
 import sys
 
-# `python -m pushlab` looks first for every library in the current folder: a typer.py of somebody else would be run.
+# `python -m pushlab` imports from the current folder first, and would run any typer.py there.
 if (
     sys.argv[:1] == ["-m"]
     and sys.orig_argv[-len(sys.argv)].removeprefix("-m").partition(".")[0] == __name__

@@ -1,4 +1,4 @@
-# What `import pushlab` offers by name, each loaded when it is first asked for.
+# Public names of pushlab, each loaded at its first use.
 from . import agents as agents
 from . import causal as causal
 from . import envs as envs

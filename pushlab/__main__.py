@@ -1,8 +1,8 @@
 """The command line: `pushlab --help`, or `python -m pushlab`.
 
-Exit status: 0 done, 1 the data are at fault (every fault on standard error), 2 the command was not understood.
-`pushlab score` keeps 1 for a faulty submission (or any faulty one of a folder, whose others are scored); whatever else
-stands in the way, such as a user who is not there or a folder that cannot be written to, is 2.
+Exit status: 0 for success, 1 for faulty data (every fault on standard error), 2 for an invalid command. `pushlab score`
+exits with 1 only for a faulty submission; the others in its folder are still scored. For any other error, such as a
+missing user or a folder that can't be written to, it exits with 2.
 """
 
 import os
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Personalised notifications and sequential decisions: environments, data, metrics.",
 )
-data = typer.Typer(no_args_is_help=True, help="Look at data sets before using them.")
+data = typer.Typer(no_args_is_help=True, help="Check data sets and collect facts.")
 app.add_typer(data, name="data")
 app.add_typer(experts_app, name="experts")
 app.command()(lifelong)
@@ -34,8 +34,8 @@ app.command("sweep")(sweep_command)
 app.command()(bench)
 
 
-def _version(asked: bool):
-    if asked:
+def _version(is_requested: bool):
+    if is_requested:
         from pushlab import __version__
 
         typer.echo(f"pushlab {__version__}")
@@ -50,17 +50,17 @@ def about(
             "--version",
             callback=_version,
             is_eager=True,
-            help="Say which version this is, and leave.",
+            help="Print the version and exit.",
         ),
     ] = False,
 ):
     """Personalised notifications and sequential decisions: environments, data, metrics."""
 
 
-Users = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
-Stretch = Annotated[str, typer.Option(help="test, or another period of the user.")]
-Replace = Annotated[
-    bool, typer.Option("--replace", help="Write in the place of a file that is there.")
+UsersOption = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
+PeriodOption = Annotated[str, typer.Option(help="test, or another period of the user.")]
+ReplaceOption = Annotated[
+    bool, typer.Option("--replace", help="Replace an existing file.")
 ]
 
 
@@ -69,26 +69,26 @@ def envs():
     """List the environments."""
     from pushlab.envs import REMOTE, TABLE
 
-    wide = max(len(name) for name, *_ in TABLE)
-    for name, _, about in (*TABLE, REMOTE):
-        typer.echo(f"{name:{wide}}  {about}")
+    width = max(len(name) for name, *_ in TABLE)
+    for name, _, description in (*TABLE, REMOTE):
+        typer.echo(f"{name:{width}}  {description}")
 
 
 @app.command()
 def warm(
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=1024, help="Processes; one a core by default."),
+        typer.Option(min=1, max=1024, help="Processes; by default one per core."),
     ] = None,
 ):
-    """Compile the loops of all worlds ahead, so that nobody waits for them later. What is compiled stays on disk."""
+    """Compile the loops of all worlds in advance. The compiled code is stored on disk."""
     from pushlab.experiments.command import warm
 
     try:
         warm(workers)
     except KeyboardInterrupt:
         typer.echo(
-            "interrupted; what is compiled by now stays, and the next run goes on from there",
+            "interrupted; the code compiled so far is stored, and the next run continues from there",
             err=True,
         )
         raise typer.Exit(130) from None
@@ -107,36 +107,28 @@ def check(
     ] = None,
     schema: Annotated[
         str | None,
-        typer.Option(help="A schema's name or file; else the one that fits."),
+        typer.Option(help="A schema's name or file; by default the matching one."),
     ] = None,
 ):
-    """Read a data set as the environments do: print its load report, or every fault."""
+    """Read a data set as the environments do, and print its load report or every fault."""
     from pushlab.datasets.reading import list_users, load_user
     from pushlab.ground.faults import BadData, Fault, refuse
 
     faults: list = []
     with ended_by(1):
-        users = (
-            [user]
-            if user
-            else (list_users(path) if Path(path).exists() else []) or [None]
-        )
+        users: list[str | None] = [user or None]
+        if not user and Path(path).exists():
+            users = [*list_users(path)] or [None]
         for name in users:
             try:
                 typer.echo(load_user(path, user=name, schema=schema).report())
             except BadData as error:
                 faults += error.faults
-            except (
-                Exception
-            ) as error:  # whatever is wrong with one user, the others are read
+            except Exception as error:  # so that the other users are read too
                 if len(users) == 1:
                     raise
-                faults.append(
-                    Fault(
-                        str(name),
-                        right=f"this user cannot be read ({type(error).__name__}: {error})",
-                    )
-                )
+                right = f"this user can't be read ({type(error).__name__}: {error})"
+                faults.append(Fault(str(name), right=right))
         refuse(faults)
 
 
@@ -144,22 +136,22 @@ def check(
 def collect(
     source: Annotated[
         str,
-        typer.Argument(help="ConceptNet's assertions or edges as a file, or `web`."),
+        typer.Argument(help="A file of ConceptNet assertions or edges, or `web`."),
     ],
     out: Annotated[
         Path, typer.Option(help="A new CSV file: head, relation, tail, weight.")
     ],
     heads: Annotated[
         Path | None,
-        typer.Option(help="A file with an object a line; else MS-COCO's 80."),
+        typer.Option(help="A file with one object per line; by default MS-COCO's 80."),
     ] = None,
     limit: Annotated[
         int,
-        typer.Option(help="At most so many places an object, the strongest.", min=1),
+        typer.Option(help="Maximal number of places per object.", min=1),
     ] = 20,
-    replace: Replace = False,
+    replace: ReplaceOption = False,
 ):
-    """Make a table of where things usually are, for the room, from ConceptNet's facts."""
+    """Write a table of the usual places of objects, for the room, from ConceptNet's facts."""
     from pushlab.datasets.commonsense import (
         all_places,
         fetch_facts,
@@ -172,29 +164,26 @@ def collect(
 
     with ended_by(1):
         if not replace and os.path.lexists(out):
-            raise FileExistsError(
-                f"{out} is there already; collect writes new files only, or with --replace"
-            )
-        wanted = (
-            list(usual_places(read_facts("commonsense")))
-            if heads is None
-            else read_text(heads).split("\n")
-        )
-        wanted = [head.strip().lower() for head in wanted if head.strip()]
-        found = (
-            fetch_facts(wanted, limit)
-            if source == "web"
-            else read_facts(source, wanted)
-        )
-        facts = strongest(found, limit, wanted)
+            raise FileExistsError(f"{out} exists already; replace it with --replace")
+        if heads is None:
+            objects = list(usual_places(read_facts("commonsense")))
+        else:
+            objects = read_text(heads).split("\n")
+        objects = [head.strip().lower() for head in objects if head.strip()]
+        if source == "web":
+            all_facts = fetch_facts(objects, limit)
+        else:
+            all_facts = read_facts(source, objects)
+        facts = strongest(all_facts, limit, objects)
         if not facts:
             raise ValueError(
-                f"{source} knows no place of any of the {len(wanted)} objects"
+                f"{source} has no places for any of the {len(objects)} objects"
             )
         write_facts(facts, out, replace)
+    n_objects = len(usual_places(facts))
     typer.echo(
-        f"{out}: {len(facts)} facts, {len(usual_places(facts))} objects, {len(all_places(facts))} places; "
-        f"{len(wanted) - len(usual_places(facts))} of the objects asked for have none"
+        f"{out}: {len(facts)} facts, {n_objects} objects, {len(all_places(facts))} places; "
+        f"no places for {len(objects) - n_objects} objects"
     )
 
 
@@ -202,43 +191,42 @@ def collect(
 def make_user(
     out: Annotated[
         Path,
-        typer.Option(
-            help="A folder of users; this one gets a folder of its name there."
-        ),
+        typer.Option(help="A folder of users; the new user gets a folder in it."),
     ],
     name: Annotated[str, typer.Option(help="The user's name.")] = "private",
     seed: Annotated[
         int | None,
         typer.Option(
-            help="To make the same user again; who knows or guesses it can "
-            "too. By default 128 random bits."
+            help="Seed of the user, by default 128 random bits. Anyone who "
+            "guesses it can make the same user."
         ),
     ] = None,
     open_rate: Annotated[
-        float | None, typer.Option(help="Mean probability, 0.02 to 0.98.")
+        float | None,
+        typer.Option(help="Mean probability of an open, 0.02 to 0.98."),
     ] = None,
     per_quarter: Annotated[
-        int | None, typer.Option(help="About so many a quarter.")
+        int | None,
+        typer.Option(help="Approximate number of notifications per quarter."),
     ] = None,
 ):
-    """Make a private user, for a class challenge whose answers cannot be read in this repository."""
+    """Make a private user for a class challenge, so that the answers aren't public."""
     import secrets
 
     from pushlab.users.synthesis import HANDOUT, make_user, write_private_user
 
     with ended_by(1):
-        drawn = secrets.randbits(128) if seed is None else seed
-        write_private_user(
-            make_user(drawn, name, open_rate=open_rate, per_quarter=per_quarter), out
-        )
+        user_seed = secrets.randbits(128) if seed is None else seed
+        user = make_user(user_seed, name, open_rate=open_rate, per_quarter=per_quarter)
+        write_private_user(user, out)
     if seed is not None and seed < 2**64:
         typer.echo(
-            "so short a seed can be found by trying; without --seed it has 128 random bits",
+            "a seed below 2**64 can be guessed; without --seed it has 128 random bits",
             err=True,
         )
     typer.echo(
-        f"hand out  {out / HANDOUT}: the history of {name}, and the contexts that wait for notifications\n"
-        f"keep      {out / name}, which holds the answers\n"
+        f"hand out  {out / HANDOUT}: the history of {name}, and the contexts to answer\n"
+        f"keep      {out / name}, which has the answers\n"
         "score answers to Challenge 1 with\n"
         f"  pushlab score ANSWERS.csv --user {name} --data {out}"
     )
@@ -251,11 +239,11 @@ def contexts(
         typer.Argument(help="A shipped name, a user's folder, or a user of --data."),
     ],
     out: Annotated[Path, typer.Option(dir_okay=False, help="The CSV file to write.")],
-    data: Users = None,
-    period: Stretch = "test",
-    replace: Replace = False,
+    data: UsersOption = None,
+    period: PeriodOption = "test",
+    replace: ReplaceOption = False,
 ):
-    """Write a challenge's contexts to CSV: `id`, which a submission may give back, and the features."""
+    """Write a challenge's contexts to CSV: `id`, which a submission can refer to, and the features."""
     from pushlab.challenges.challenge import Challenge
     from pushlab.ground.files import write_text
 
@@ -266,7 +254,7 @@ def contexts(
 
 
 @app.command()
-@no_cache()  # whoever is scored may have put a judge there
+@no_cache()  # a scored agent could have stored a judge in the cache
 def score(
     submission: Annotated[
         Path, typer.Argument(exists=True, help="A CSV file, or a folder of them.")
@@ -274,21 +262,21 @@ def score(
     user: Annotated[
         str, typer.Option(help="A shipped name, a user's folder, or a user of --data.")
     ],
-    data: Users = None,
-    period: Stretch = "test",
+    data: UsersOption = None,
+    period: PeriodOption = "test",
     challenge: Annotated[
         int, typer.Option(min=1, max=2, help="1: notifications. 2: a cold start's log.")
     ] = 1,
     out: Annotated[
         Path | None,
-        typer.Option(file_okay=False, help="By default scores/ and its name."),
+        typer.Option(file_okay=False, help="By default scores/NAME."),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
             min=0,
-            help="1: of the answers, 0 by default. 2: the log's own, or "
-            "the one that it must have been made with.",
+            help="1: seed of the user's answers, by default 0. 2: the seed "
+            "that the log must have, by default any.",
         ),
     ] = None,
     judge: Annotated[
@@ -301,110 +289,111 @@ def score(
     pictures: Annotated[
         bool | None,
         typer.Option(
-            help="Draw each submission, or nothing; by default one file's "
-            "scorecard, or a folder's leaderboard."
+            help="Draw every submission, or none; by default the scorecard "
+            "of a file, or the leaderboard of a folder."
         ),
     ] = None,
 ):
-    """Score a submission, or every one of a folder: write the scorecard as JSON, CSV and PNG, and print it."""
+    """Score a submission, or all in a folder; print the scorecard and write it as JSON, CSV and PNG."""
     from pushlab.challenges.challenge import Challenge
 
     with ended_by(2):
         task = Challenge.load(
             user, data=data, period=period, judge=judge, opening=opening
         )
-        _ = (
-            task.panel,
-            task.world if challenge == 1 else task.cold_world,
-        )  # no hand-out, which nobody can score by
+        # Fails for a hand-out, which has no answers.
+        _ = task.panel
+        _ = task.world if challenge == 1 else task.cold_start_world
     folder = out or Path("scores") / submission.stem
     if submission.is_dir() and os.path.realpath(folder) == os.path.realpath(submission):
         raise typer.BadParameter(
-            "--out is the folder of submissions, where the next run would score a leaderboard"
+            "--out must not be the folder of submissions, since the next run would score the leaderboard"
         )
     if judge not in (None, "truth") and data is not None:
         typer.echo(
-            f"whoever has the history can fit the judge {judge} again, and ask it: such scores are for practice",
+            f"these scores are for practice only: the judge {judge} can be fitted by anyone with the history",
             err=True,
         )
     score_all = _score_each if submission.is_dir() else _score_one
     score_all(submission, (task, challenge, seed), folder, pictures)
 
 
-def _score_one(path, how, folder, pictures):
+def _score_one(path, arguments, folder, pictures):
     """Print and save the scorecard of one submission."""
     from pushlab.challenges.submissions import score_file
 
     with ended_by(1):
-        card = score_file(path, *how)
+        card = score_file(path, *arguments)
     say(card.report())
     _finish(lambda: card.save(folder, pictures is not False), folder)
 
 
-def _score_each(submissions, how, folder, pictures):
+def _score_each(submissions, arguments, folder, pictures):
     """Print and save the leaderboard of a folder of submissions."""
     from pushlab.challenges.scorecard import leaderboard
     from pushlab.challenges.submissions import save_scores, score_folder
     from pushlab.ground.faults import BadData
 
-    watched = bool(sys.stderr and sys.stderr.isatty())
+    is_terminal = bool(sys.stderr and sys.stderr.isatty())
     with ended_by(2):
-        cards, faulty, passed_over = score_folder(submissions, *how, progress=watched)
+        cards, faulty, skipped = score_folder(
+            submissions, *arguments, progress=is_terminal
+        )
     if not cards and not faulty:
         raise typer.BadParameter(f"there is no CSV file in {submissions}")
-    say(
-        leaderboard(cards).to_string(index=False, float_format="%.3f")
-        if cards
-        else "none could be scored"
-    )
-    for name, why in passed_over.items():
-        say(f"{name} was passed over: {why}", err=True)
+    table = "no submission could be scored"
+    if cards:
+        table = leaderboard(cards).to_string(index=False, float_format="%.3f")
+    say(table)
+    for name, reason in skipped.items():
+        say(f"{name} was skipped: {reason}", err=True)
     if faulty:
-        faults = [fault for error in faulty.values() for fault in error.faults]
+        faults = []
+        for error in faulty.values():
+            faults += error.faults
+        count = len(cards) + len(faulty)
         say(
-            f"{len(faulty)} of {len(cards) + len(faulty)} submissions could not be scored\n{BadData(faults)}",
+            f"{len(faulty)} of {count} submissions could not be scored\n{BadData(faults)}",
             err=True,
         )
-    _finish(
-        lambda: save_scores(cards, faulty, folder, pictures), folder, 1 if faulty else 0
-    )
+    status = 1 if faulty else 0
+    _finish(lambda: save_scores(cards, faulty, folder, pictures), folder, status)
 
 
 def _finish(save, folder, status=0):
-    """Save the result, say where it is, and exit with its status, or with 2 if it could not be written."""
+    """Save the result, print its folder, and exit with `status`, or with 2 if the result can't be written."""
     try:
         save()
     except OSError as error:
-        say(f"the result could not be written to {folder}: {error}", err=True)
+        say(f"the result can't be written to {folder}: {error}", err=True)
         raise typer.Exit(2) from None
     say(f"written to {folder}")
     raise typer.Exit(status)
 
 
-# Packages beside this one add their commands: pushlab_classroom has `class`, `serve` and `hand-in`.
+# Other packages add their commands: pushlab_classroom has `class`, `serve` and `hand-in`.
 for plugin in entry_points(group="pushlab.commands"):
     try:
         plugin.load()(app)
     except ImportError as error:
         say(
-            f"the commands of {plugin.name} are missing ({error}); pip install 'pushlab[serve]'",
+            f"the commands of {plugin.name} can't be loaded ({error}); pip install 'pushlab[serve]'",
             err=True,
         )
 
 
 def main():
     """Entry point of the `pushlab` command."""
-    os.environ.setdefault("PYTHONSAFEPATH", "1")  # for the processes that it starts
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # for child processes
     for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.reconfigure(
-            errors="backslashreplace"
-        )  # a terminal that lacks a letter shows its number
+        # So that a terminal without a character shows its code.
+        stream.reconfigure(errors="backslashreplace")
     try:
-        # As an error ends it, so that whatever is unfinished is removed.
+        # Exit by an exception, so that unfinished files are removed.
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
         app()
-    except OSError as error:  # where standard output goes, such as a disk that is full
-        say(f"pushlab could not go on: {error}", err=True)
+    except OSError as error:  # for example, standard output on a full disk
+        say(f"pushlab stopped: {error}", err=True)
         sys.exit(2)
 
 

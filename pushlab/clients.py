@@ -1,6 +1,6 @@
-"""Environments and logs in the forms of other libraries: batches for stable-baselines3, data sets of Minari.
+"""Convert environments and logs for other libraries: batches for stable-baselines3, and data sets of Minari.
 
-Most tools take environments and logs as they are; data/clients/README.md and docs/tools_of_others.md have examples.
+Most tools accept environments and logs directly; data/clients/README.md and docs/tools_of_others.md have examples.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pushlab.logs.rollout import episode_table, put_together
 
 __all__ = ["from_minari", "to_minari", "to_sb3_vec"]
 
-LOG = "log.csv"  # the log itself, in the folder of a data set that `to_minari` wrote
+LOG = "log.csv"  # the original log, in the folder of a data set written by `to_minari`
 
 # ---------------------------------------------------------------- stable-baselines3
 
@@ -33,15 +33,16 @@ def to_sb3_vec(
 ) -> Any:
     """Return a native batch as a VecEnv of stable-baselines3, for models, VecNormalize and evaluate_policy.
 
-    All copies are one array and step at once. Copy i under seed s is `gym.make(name)` reset with s + i; when an episode
-    ends, the copy continues with its own random numbers, as in a DummyVecEnv. Rewards are float32. There is one info
-    per copy, with `terminal_observation` if an episode ended and `TimeLimit.truncated`. A reset option is the same for
-    all copies. Copies can't be reset or stepped alone: `env_method` calls `action_masks` and `compute_reward` only.
+    All copies are rows of one array and step together. Copy i under seed s is `gym.make(name)` reset with s + i. After
+    the end of an episode, the copy continues with its own random numbers, as in a DummyVecEnv. Rewards are float32.
+    Each copy has an info, with `TimeLimit.truncated`, and with `terminal_observation` after the end of an episode. All
+    copies have the same reset options. Single copies can't be reset or stepped: `env_method` can only call
+    `action_masks` and `compute_reward`.
 
     Args:
         name: Id of an environment.
         num_envs: Number of copies.
-        scale: Whether actions are in [-1, 1] instead of the world's own units, for a Box of actions.
+        scale: Whether a Box of actions is scaled to [-1, 1] instead of the world's own units.
         arguments: Arguments of the world, max_episode_steps and render_mode.
 
     Raises:
@@ -52,10 +53,10 @@ def to_sb3_vec(
     batch = gym.make_vec(name, num_envs, autoreset_mode="SameStep", **arguments)
     demand(
         not isinstance(batch.single_observation_space, spaces.Tuple),
-        "stable-baselines3 takes no observations that are tuples; those of the room are arrays with encoding='index'",
+        "stable-baselines3 doesn't support tuple observations; use encoding='index' for the room",
     )
     world: Any = batch.unwrapped
-    one = Env(world.world, batch.render_mode)  # answers for a copy; never stepped
+    single_env = Env(world.world, batch.render_mode)  # represents a copy; never stepped
     if scale:
         batch = gym.wrappers.vector.RescaleAction(batch, -1.0, 1.0)
 
@@ -66,7 +67,7 @@ def to_sb3_vec(
             options = self._options[0]
             demand(
                 self._options.count(options) == self.num_envs,
-                "the copies of a batch begin with the same options",
+                "all copies of a batch must have the same reset options",
             )
             seeds = None if self._seeds[0] is None else self._seeds
             observation, infos = batch.reset(seed=seeds, options=options)
@@ -80,19 +81,18 @@ def to_sb3_vec(
 
         def step_wait(self):
             observation, reward, terminated, truncated, infos = batch.step(self.actions)
-            last = infos.pop("final_obs", None)
-            final = infos.pop("final_info", {})
+            final_observation = infos.pop("final_obs", None)
+            final_infos = infos.pop("final_info", {})
             done = terminated | truncated
-            over = np.flatnonzero(done)
-            each = _info_per_copy(infos, np.arange(self.num_envs))
-            finals = _info_per_copy(final, over)
-            for row, info in zip(over, finals):
-                self.reset_infos[row] = each[row]
-                each[row] = info | {"terminal_observation": last[row]}
-            is_cut = (truncated & ~terminated).tolist()
-            for info, cut in zip(each, is_cut):
-                info["TimeLimit.truncated"] = cut
-            return observation, reward.astype(np.float32), done, each
+            done_rows = np.flatnonzero(done)
+            info_list = _info_per_copy(infos, np.arange(self.num_envs))
+            for row, info in zip(done_rows, _info_per_copy(final_infos, done_rows)):
+                self.reset_infos[row] = info_list[row]
+                info_list[row] = info | {"terminal_observation": final_observation[row]}
+            time_limits = (truncated & ~terminated).tolist()
+            for info, is_time_limit in zip(info_list, time_limits):
+                info["TimeLimit.truncated"] = is_time_limit
+            return observation, reward.astype(np.float32), done, info_list
 
         def env_method(
             self,
@@ -106,15 +106,18 @@ def to_sb3_vec(
                 return list(world.action_masks()[rows])
             demand(
                 method_name == "compute_reward",
-                f"copies of a batch have action_masks and compute_reward; got {method_name}: take a DummyVecEnv",
+                "copies of a batch only have the methods action_masks and compute_reward; got "
+                f"{method_name!r}: use a DummyVecEnv",
             )
-            return [one.compute_reward(*args, **kwargs) for _ in rows]
+            return [single_env.compute_reward(*args, **kwargs) for _ in rows]
 
         def get_attr(self, attr_name, indices=None):
-            return [getattr(one, attr_name) for _ in self._get_indices(indices)]
+            return [getattr(single_env, attr_name) for _ in self._get_indices(indices)]
 
         def set_attr(self, attr_name, value, indices=None):
-            raise AttributeError("copies of a batch share one world; make another one")
+            raise AttributeError(
+                "copies of a batch share one world; make a new batch instead"
+            )
 
         def env_is_wrapped(self, wrapper_class, indices=None):
             return [False for _ in self._get_indices(indices)]
@@ -133,7 +136,7 @@ def to_sb3_vec(
 
 
 def _info_per_copy(infos, rows):
-    """Return a dict for each of the rows from infos in Gymnasium's vector form.
+    """Convert infos in Gymnasium's vector form to one dict for each of the rows.
 
     >>> _info_per_copy({"time": np.array([1.0, 2.0]), "_time": np.array([True, True])}, np.array([1]))
     [{'time': 2.0}]
@@ -159,46 +162,46 @@ def to_minari(
     dataset_id: str,
     **about: Any,
 ) -> Any:
-    """Write a log as a data set of Minari in its folder ($MINARI_DATASETS_PATH) and return the MinariDataset.
+    """Write a log as a data set to Minari's folder ($MINARI_DATASETS_PATH) and return the MinariDataset.
 
-    Numbers in `info.…` become infos. They have an entry for the reset too, as Minari's DataCollector writes them; a log
-    doesn't know it, so it is 0. The log itself is a file in the data set's folder, from which `from_minari` reads it.
+    Numbers in `info.…` become infos. As with Minari's DataCollector, they have an entry for the reset. A log doesn't
+    have its value, so it is 0. The log itself is stored in the data set's folder, where `from_minari` reads it.
 
     Args:
-        log: A log of `rollout` or `collect`: whole episodes, with the column `last`.
-        env: The environment of the log, or its id. Its spec goes with the data, for `recover_environment()`.
-        dataset_id: Such as "pushlab/recenv/softmax-v0".
+        log: A log of `rollout` or `collect`: complete episodes, with the column `last`.
+        env: The environment of the log, or its id. Its spec is stored with the data, for `recover_environment()`.
+        dataset_id: Name of the data set, such as "pushlab/recenv/softmax-v0".
         about: Other arguments of `minari.create_dataset_from_buffers`: author, description, algorithm_name, …
 
     Raises:
         ImportError: If Minari isn't installed.
-        ValueError: If the columns aren't those of this environment, or episodes aren't whole.
+        ValueError: If the columns don't match the environment, or episodes are incomplete.
     """
     minari = bring("minari", "to_minari")
     has_columns(log, "last", "terminated", "truncated", what="the log")
     if isinstance(env, str):
         env = gym.make(env)
-    observed = _columns_of(log, "obs")
-    others = log.filter(regex=r"^(info\.|propensity$)")
-    numeric = others.select_dtypes(["number", bool])
-    number = (log["step"] == 0).cumsum()
+    columns = _matching_columns(log, "obs")
+    info_columns = log.filter(regex=r"^(info\.|propensity$)")
+    numeric = info_columns.select_dtypes(["number", bool])
+    episode = (log["step"] == 0).cumsum()
     buffers = []
-    for _, rows in log.groupby(number.to_numpy()):
+    for _, rows in log.groupby(episode.to_numpy()):
         demand(
             (rows["step"] == np.arange(len(rows))).all(),
-            f"a log has whole episodes whose steps count from 0; from row {rows.index[0]} on they don't",
+            f"the episode from row {rows.index[0]} is incomplete; its steps must count from 0",
         )
         last = rows["last"].iloc[-1]
-        seen = rows[[*observed]]
-        seen = pd.concat([seen, pd.DataFrame([last], columns=observed)])
-        seen = seen.astype(log[observed].dtypes)
+        observations = rows[[*columns]]
+        observations = pd.concat([observations, pd.DataFrame([last], columns=columns)])
+        observations = observations.astype(log[columns].dtypes)
         infos = {}
         for name in numeric:
             values = np.insert(rows[name].to_numpy(), 0, 0)
             infos[name.removeprefix("info.")] = values.tolist()
         buffers.append(
             minari.data_collector.EpisodeBuffer(
-                observations=_elements(seen, env.observation_space, "obs"),
+                observations=_elements(observations, env.observation_space, "obs"),
                 actions=_elements(rows, env.action_space, "action"),
                 rewards=rows["reward"].to_numpy(),
                 terminations=rows["terminated"].to_numpy(),
@@ -211,7 +214,7 @@ def to_minari(
     return dataset
 
 
-def _columns_of(log, name):
+def _matching_columns(log, name):
     return [column for column in log if f"{column}.".startswith(f"{name}.")]
 
 
@@ -225,11 +228,11 @@ def _elements(log, space, name):
         for key, part in space.items():
             elements[key] = _elements(log, part, f"{name}.{key}")
         return elements
-    columns = _columns_of(log, name)
+    columns = _matching_columns(log, name)
     size = int(np.prod(space.shape or ()))
     demand(
         len(columns) == size,
-        f"{space!r:.80} takes {size} columns {name}.…; the log has {len(columns)}",
+        f"{space!r:.80} needs {size} columns {name}.…; the log has {len(columns)}",
     )
     if isinstance(space, spaces.Text):
         return log[columns[0]].tolist()
@@ -238,11 +241,11 @@ def _elements(log, space, name):
 
 
 def from_minari(dataset: Any) -> pd.DataFrame:
-    """Return the log of a data set of Minari: one row per step.
+    """Return the log of a Minari data set, one row per step.
 
-    A data set of `to_minari` gives the log again, equal in every cell and type. Other data sets give the columns of
-    `rollout`: run is the data set's id, env its environment, agent the name of the algorithm; episodes are numbered in
-    their order, and response_time is NaN. The same holds if episodes were filtered or combined.
+    For a data set of `to_minari`, the log is equal to the original in every cell and type. Other data sets have the
+    columns of `rollout`: run is the data set's id, env its environment, agent the name of the algorithm. Episodes are
+    numbered in order, and response_time is NaN. This includes data sets with filtered or combined episodes.
     """
     file = Path(dataset.storage.data_path) / LOG
     if file.exists():
@@ -258,15 +261,15 @@ def from_minari(dataset: Any) -> pd.DataFrame:
         count = len(episode.rewards)
         infos = episode.infos or {}
         steps = []
-        for at in range(count):
+        for row in range(count):
             step = (
-                at_row(episode.observations, at),
-                at_row(episode.actions, at),
-                episode.rewards[at],
-                episode.terminations[at],
-                episode.truncations[at],
-                # Counted from the end, since infos may begin with that of the reset.
-                at_row(infos, at - count),
+                at_row(episode.observations, row),
+                at_row(episode.actions, row),
+                episode.rewards[row],
+                episode.terminations[row],
+                episode.truncations[row],
+                # Counted from the end, since infos can begin with the reset's.
+                at_row(infos, row - count),
                 np.nan,
                 None,
             )

@@ -1,4 +1,4 @@
-"""Every shipped agent: recorded numbers of a short run, and an exact state."""
+"""Every shipped agent: recorded results of a short run, and an exact state."""
 
 import copy
 import json
@@ -43,11 +43,11 @@ def changed(agent, **attributes):
     return agent
 
 
-# How to make each agent, its environment and the arguments of the environment. A name
-# may carry a variant: other arguments, of which each changes the numbers.
-# Then, if recorded: the return of four episodes of learning, two each of two tasks; the
-# mean propensity in them; the return of two episodes without learning and exploring;
-# and of the parts of the state the magnitudes of all numbers, as a sum of logarithms.
+# For each agent a function that returns it, its environment, and the arguments of the
+# environment. A name can have a variant with other arguments, each of which changes the
+# results. The recorded results are the return of four episodes with learning, two for each
+# of two tasks; their mean propensity; the return of two episodes without learning and
+# exploring; and the magnitudes of each part of the state, as sums of logarithms.
 AGENTS = {
     "BangBang": (
         lambda: agents.BangBang(0, 20.0, 5.0, on=1),
@@ -101,8 +101,8 @@ AGENTS = {
             agents.EpsilonGreedy(0.5),
             crossed=["time"],
             half_at=np.inf,
-            single=1.0,
-            pair=0.1,
+            value_variance=1.0,
+            context_variance=0.1,
         ),
         COLD,
         SHORT,
@@ -132,7 +132,7 @@ AGENTS = {
         lambda: changed(
             agents.LinearArrivalQ(),
             epsilon=0.9,
-            settle=1,
+            decay_episodes=1,
             prior=0.1,
             noise=0.2,
             rate=0.4,
@@ -162,7 +162,7 @@ AGENTS = {
         (212, 1, 100, 11.14281785),
     ),
     "MostOpened cold": (
-        lambda: changed(agents.MostOpened(), by=["day", "noise"]),
+        lambda: changed(agents.MostOpened(), context_features=["day", "noise"]),
         COLD,
         SHORT,
         (160, 0.9958984375, 66, 6.432940093),
@@ -181,7 +181,7 @@ AGENTS = {
     ),
     "QTable": (agents.QTable, ARRIVALS, {}, (-0.2, 0.8680975422, 15.83, 7.642426463)),
     "QTable bold": (
-        lambda: changed(agents.QTable(), epsilon=0.5, settle=2, rate=0.3),
+        lambda: changed(agents.QTable(), epsilon=0.5, decay_episodes=2, rate=0.3),
         ARRIVALS,
         {},
         (-3.505, 0.888556338, 16.76, 7.456091829),
@@ -260,7 +260,7 @@ AGENTS = {
 
 
 def run(env, agent, seed, learn=True):
-    """Two episodes of a task named after the seed."""
+    """Run two episodes of a task named after the seed."""
     if hasattr(agent, "begin_task"):
         agent.begin_task(str(seed), learn)
     options = {"learn": learn, "explore": learn, "progress": False}
@@ -273,7 +273,7 @@ def through_json(state):
 
 
 def size_of(state):
-    """Sum of the magnitudes of all numbers in a state."""
+    """Return the sum of the magnitudes of all numbers in a state."""
     if isinstance(state, dict):
         state = list(state.values())
     if isinstance(state, list):
@@ -287,7 +287,7 @@ def test_every_agent_is_in_the_table():
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_agent_earns_what_was_recorded_and_continues_from_its_state(name):
+def test_agent_has_recorded_results_and_continues_from_its_state(name):
     make, world, arguments, *recorded = AGENTS[name]
     env = gym.make(world, **arguments)
     agent = make()
@@ -314,6 +314,6 @@ def test_agent_earns_what_was_recorded_and_continues_from_its_state(name):
 
 
 @pytest.mark.parametrize("state", [{"model": object()}, {"table": {(1, 2): 3}}])
-def test_state_that_json_cannot_hold_is_refused(state):
-    with pytest.raises(TypeError, match="a state has numbers, .*; got "):
+def test_state_with_other_values_than_json_raises_type_error(state):
+    with pytest.raises(TypeError, match="a state consists of numbers, .*; got "):
         plain_state(state)

@@ -1,4 +1,4 @@
-"""The update rules and choices of the agents, worked out by hand."""
+"""Update rules and choices of the agents, against hand calculations."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from pushlab import agents, plots
 from pushlab.agents import Transition
 from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
 from pushlab.agents.protocol import own_chance
-from pushlab.agents.weights import observe
+from pushlab.agents.weights import update_weights
 from pushlab.datasets.reading import load_user
 from pushlab.logs.arrival_days import judge
 from pushlab.logs.rollout import rollout
@@ -28,7 +28,7 @@ SCHEMA = MIRA.schema
 SUBJECT = SCHEMA.notification.components.index("subject")
 NO_WEIGHTS = {"context": {}, "notification": {}, "pairs": []}
 
-# Two candidates that differ in their subject alone: the second is about news.
+# Two candidates that differ only in the subject: the second is about news.
 PAIR = np.zeros((2, 7), np.int64)
 PAIR[1, SUBJECT] = SCHEMA.notification["subject"].words.index("news")
 
@@ -38,7 +38,7 @@ def user_with(**truth):
 
 
 def begin(agent, env, seed=0):
-    """Begin an episode and return its first observation."""
+    """Start an episode and return its first observation."""
     observation, _ = env.reset(seed=seed)
     agent.begin(env, seed)
     return observation
@@ -52,7 +52,7 @@ def answer(agent, observation, action, opened):
 # ------------------------------------------------------------ notifications
 
 
-def test_linear_belief_is_ridge_regression():
+def test_linear_update_equals_ridge_regression():
     rng = np.random.default_rng(3)
     features = rng.normal(size=(12, 4))
     outcomes = rng.normal(size=12)
@@ -60,15 +60,17 @@ def test_linear_belief_is_ridge_regression():
     covariance = 2.0 * np.eye(4)[None]
     block = np.array([0])
     for values, outcome in zip(features, outcomes):
-        observe(found, covariance, block, np.arange(4), outcome, values, noise=0.5)
+        update_weights(
+            found, covariance, block, np.arange(4), outcome, values, noise=0.5
+        )
     precision = np.eye(4) / 2.0 + features.T @ features / 0.5
     mean = np.linalg.solve(precision, features.T @ outcomes / 0.5)
     assert found[0] == pytest.approx(mean)
     assert covariance[0] == pytest.approx(np.linalg.inv(precision))
 
 
-def test_one_answer_moves_the_beliefs_of_bandits():
-    """Two features apply, "always" and the time, in the shared row and in the subject's.
+def test_one_answer_updates_the_estimates_of_bandits():
+    """Two features are active, "always" and the time, in the shared row and in the subject's.
 
     Their sum has the variance 2 · 1 + 2 · 0.3 (logistic) or 2 · 0.04 + 0.03 + 0.01.
     """
@@ -78,7 +80,7 @@ def test_one_answer_moves_the_beliefs_of_bandits():
     logistic.crossed = ["time"]
     observation = begin(logistic, env)
     answer(logistic, observation, PAIR[1], True)
-    scale = 1 + 0.25 * 2.6  # the chance was 1/2
+    scale = 1 + 0.25 * 2.6  # the probability was 1/2
     centre = 0.5 / scale * np.array([2.0, 2.6])
     shared = 2 - 0.25 / scale * 2**2
     variance = shared + np.array([0.6, 0.6 - 0.25 / scale * 0.6**2])
@@ -99,7 +101,7 @@ def test_thompson_sampling_sends_the_best_candidate_of_its_draw():
     env = gym.make(COLD, candidates=PAIR)
     agent = agents.ThompsonSampling()
     observation = begin(agent, env)
-    # One number for the row that both share, then one for each subject.
+    # One number for the shared row, then one for each subject.
     drawn = own_chance(0).standard_normal((30, 3))
     sent = [agent.act(observation, {})[SUBJECT] > 0 for _ in range(30)]
     assert sent == (drawn[:, 2] > drawn[:, 1]).tolist()
@@ -122,10 +124,10 @@ def test_thompson_sampling_learns_the_habits_of_a_user():
     assert cells["true"]["news", "morning"] == pytest.approx(1 / (1 + math.exp(-2.2)))
 
 
-def test_most_opened_sends_the_candidate_with_most_opens_in_such_a_context():
+def test_most_opened_counts_opens_in_contexts_of_the_same_kind():
     engagements = MIRA.history.engagements
     opened = engagements[engagements["action"] == "opened"]
-    # A catalogue knows three features of a notification; a history knows all.
+    # A catalogue has three features of a notification; a history has all.
     named = ["postingApp", "category", "subject"]
     for world, by, keys in (
         (COLD, (), named),
@@ -133,7 +135,7 @@ def test_most_opened_sends_the_candidate_with_most_opens_in_such_a_context():
     ):
         env = gym.make(world)
         agent = agents.MostOpened(MIRA.history)
-        agent.by = by
+        agent.context_features = by
         observation = begin(agent, env)
         time = MIRA.test.contexts["time"][0]
         here = opened[opened["time"] == time] if by else opened
@@ -142,7 +144,7 @@ def test_most_opened_sends_the_candidate_with_most_opens_in_such_a_context():
         assert counts[tuple(sent[key] for key in keys)] == counts.max()
 
 
-def test_offline_model_sends_the_likeliest_and_varies_by_a_softmax():
+def test_offline_model_with_diversity_approaches_a_softmax():
     judge = judge_for(MIRA)
     env = gym.make(HISTORIC)
     agent = agents.OfflineModel(judge)
@@ -150,30 +152,30 @@ def test_offline_model_sends_the_likeliest_and_varies_by_a_softmax():
     candidates = env.unwrapped.world.candidates
     chances = judge.probability(np.tile(context, (len(candidates), 1)), candidates)
     assert agent.act(context, {}).tolist() == candidates[chances.argmax()].tolist()
-    # Log-odds 1 apart at diversity 1: e times as many of the one as of the other.
-    fond = user_with(notification={"subject": {"news": 1.0}})
+    # Log-odds differ by 1 and diversity is 1, so the numbers differ by a factor of e.
+    user = user_with(notification={"subject": {"news": 1.0}})
     env = gym.make(HISTORIC, candidates=PAIR, max_episode_steps=800)
-    agent = agents.OfflineModel(SimulatedUser.from_truth(fond), diversity=1.0)
+    agent = agents.OfflineModel(SimulatedUser.from_truth(user), diversity=1.0)
     log = rollout(env, agent, progress=False)
     share = (log["action.subject"] > 0).mean()
     assert share == pytest.approx(np.e / (1 + np.e), abs=0.01)
 
 
-def begun(agent, world=COLD):
+def started(agent, world=COLD):
     agent.begin(gym.make(world), 0)
     return agent
 
 
-def begin_with_others_weights():
+def begin_with_wrong_weights():
     agent = agents.SmallSteps()
     agent.load({"weights": np.zeros((3, 4, 5))})
-    begun(agent, ARRIVALS)
+    started(agent, ARRIVALS)
 
 
 def begin_with_unknown_feature():
     agent = agents.LinUCB()
     agent.crossed = ["weather"]
-    begun(agent)
+    started(agent)
 
 
 def begin_wrapped():
@@ -182,13 +184,16 @@ def begin_wrapped():
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("call", "message"),
     [
-        (begin_with_others_weights, "load users with one shared schema"),
+        (begin_with_wrong_weights, "load users with one shared schema"),
         (begin_wrapped, "a wrapper changes the observations"),
-        (lambda: begun(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
-        (lambda: begun(agents.BothAgent(8)), "remembers where.*pushlab/RoomEnv-v0"),
-        (lambda: begun(agents.QTable()), "nothing arrives.*pushlab/push-v0"),
+        (lambda: started(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
+        (
+            lambda: started(agents.BothAgent(8)),
+            "answers questions about a room.*pushlab/RoomEnv-v0",
+        ),
+        (lambda: started(agents.QTable()), "no notifications arrive.*pushlab/push-v0"),
         (lambda: agents.SoftmaxItem([]), "an array .n_items, features.; got"),
         (
             lambda: agents.FittedQIteration(2, every=0),
@@ -197,15 +202,15 @@ def begin_wrapped():
         (begin_with_unknown_feature, "got .'weather'"),
     ],
 )
-def test_wrong_arguments_and_worlds_are_named(call, words):
-    with pytest.raises(ValueError, match=words):
+def test_wrong_arguments_and_worlds_raise_value_errors(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
 
 
 # ------------------------------------------------------------ arrivals
 
 
-def test_rules_for_arrivals_do_what_they_say():
+def test_rules_for_arrivals_show_dismiss_and_cache():
     env = gym.make(ARRIVALS)
     options = {"episodes": 4, "progress": False}
     shown = rollout(env, agents.ShowAll(), **options)
@@ -227,7 +232,7 @@ class Recorder(NotificationLearner):
     """Acts at random and records the targets of its values."""
 
     epsilon = 1.0
-    settle = math.inf
+    decay_episodes = math.inf
 
     def __init__(self):
         super().__init__()
@@ -236,15 +241,15 @@ class Recorder(NotificationLearner):
     def describe(self, codes, observation):
         return str(SCHEMA.notification.decode_one(codes))
 
-    def values_of(self, described):
+    def action_values(self, description):
         return (0.0, 0.0, 0.0)
 
-    def move(self, described, action, target):
-        self.targets.append((described, int(action), target))
+    def update_value(self, description, action, target):
+        self.targets.append((description, int(action), target))
 
 
-def test_each_reward_goes_to_the_notification_that_earned_it():
-    """The costs of waiting go to the notifications that waited."""
+def test_each_reward_is_credited_to_its_notification():
+    """Waiting costs are credited to the waiting notifications."""
     env = gym.make(ARRIVALS, patience=0, max_forbidden=1, max_age=120)
     agent = Recorder()
     log = rollout(env, agent, seed=5, progress=False)
@@ -261,31 +266,31 @@ def test_each_reward_goes_to_the_notification_that_earned_it():
     assert costs == pytest.approx(parts.sum() + expired) and (parts < 0).all()
 
 
-def test_steps_of_the_arrival_learners_worked_out_by_hand():
+def test_updates_of_the_arrival_learners_by_hand():
     table = agents.QTable()
     table.rate = 0.4
     for target in (1.0, 2.0, 6.0):  # steps of 1, 1/2 and 0.4
-        table.move("here", SHOW, target)
-    assert table.values_of("here") == pytest.approx([3.3, 0, 0])
+        table.update_value("here", SHOW, target)
+    assert table.action_values("here") == pytest.approx([3.3, 0, 0])
     one = np.array([0]), np.array([0])
     both = np.array([0]), np.array([0, 1])
-    linear = begun(agents.LinearArrivalQ(), ARRIVALS)
+    linear = started(agents.LinearArrivalQ(), ARRIVALS)
     rows = np.array([0, 3]), np.array([0])
     for action in (SHOW, CACHE):
-        linear.move(rows, action, 1.0)
+        linear.update_value(rows, action, 1.0)
     # The shared row has ten times the prior variance: 0.022 / (0.022 + 0.7).
-    assert linear.values_of(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
+    assert linear.action_values(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
     small = agents.SmallSteps()
     small.rate = 0.25
     small.weights = np.zeros((3, 2, 2))
-    small.move(both, DISMISS, 2.0)
-    assert small.values_of(both) == pytest.approx([0, 0.5, 0])
-    replaying = begun(agents.Replaying(times=2), ARRIVALS)
+    small.update_value(both, DISMISS, 2.0)
+    assert small.action_values(both) == pytest.approx([0, 0.5, 0])
+    replaying = started(agents.Replaying(times=2), ARRIVALS)
     replaying.size = 1
     replaying.rate = 0.5
-    replaying.move(one, SHOW, 1.0)  # and twice more
-    replaying.move(one, CACHE, 1.0)  # which is not rehearsed
-    assert replaying.values_of(one) == pytest.approx([0.875, 0, 0.5])
+    replaying.update_value(one, SHOW, 1.0)  # and two replays
+    replaying.update_value(one, CACHE, 1.0)  # which is not replayed
+    assert replaying.action_values(one) == pytest.approx([0.875, 0, 0.5])
 
 
 def test_elastic_weights_are_pulled_back_to_their_anchor():
@@ -294,18 +299,18 @@ def test_elastic_weights_are_pulled_back_to_their_anchor():
     agent = agents.Elastic(strength=1.0)
     agent.rate = 0.5
     agent.weights = np.zeros((3, 1, 2))
-    agent.move(one, SHOW, 1.0)  # 0.5 and 0
-    agent.move(both, SHOW, 2.0)  # 0.875 and 0.375
+    agent.update_value(one, SHOW, 1.0)  # 0.5 and 0
+    agent.update_value(both, SHOW, 2.0)  # 0.875 and 0.375
     agent.begin_task("another", True)
     assert agent.fisher[SHOW, 0].tolist() == [1.0, 0.5]
-    agent.move(both, SHOW, 0.0)  # to 0.5625 and 0.0625, and back by 1/4 and 1/8
+    agent.update_value(both, SHOW, 0.0)  # to 0.5625 and 0.0625, and back by 1/4 and 1/8
     assert agent.weights[SHOW, 0] == pytest.approx([0.640625, 0.1015625])
     agent.strength = 1e9
-    agent.move(both, SHOW, -50.0)
+    agent.update_value(both, SHOW, -50.0)
     assert agent.weights[SHOW, 0] == pytest.approx([0.875, 0.375])
 
 
-def test_all_answers_are_equally_likely_to_be_remembered():
+def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
     env = gym.make(ARRIVALS)
     found = np.zeros(64)
     for seed in range(150):
@@ -313,22 +318,22 @@ def test_all_answers_are_equally_likely_to_be_remembered():
         agent.size = 8
         agent.begin(env, seed)
         for number in range(64):
-            agent.move((np.array([0]), np.array([0])), SHOW, float(number))
+            agent.update_value((np.array([0]), np.array([0])), SHOW, float(number))
         found[[int(outcome) for *_, outcome in agent.memory]] += 1
     assert found.sum() == 8 * 150
     assert found.reshape(8, 8).sum(axis=1) == pytest.approx(150, abs=60)  # 5 deviations
 
 
 @pytest.mark.parametrize("kind", [agents.QTable, agents.LinearArrivalQ])
-def test_learners_put_notifications_off_until_the_user_opens_them(kind):
-    """The value of waiting comes back from the evening to the morning."""
+def test_learners_cache_notifications_until_the_user_opens_them(kind):
+    """The value of caching propagates from the evening to the morning."""
     odds = math.log(0.95 / 0.05)
     late = {"evening": 2 * odds, "night": 2 * odds}
     user = user_with(intercept=-odds, context={"time": late})
     env = gym.make(ARRIVALS, user=user, days=(0, 14))
     study = load_script("managing_arrivals")
     learner = kind()
-    learner.settle = 30
+    learner.decay_episodes = 30
     agent = study.train(env, learner, rounds=4)
     means = judge(env, agent)
     rules = [

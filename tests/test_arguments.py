@@ -255,7 +255,7 @@ MIRA = load_user("mira")
         ),
         (lambda: rollout("evalumap1-v0", forgetful), "mean 'pushlab/evalumap1-v0'"),
         (lambda: plots.phone(pd.DataFrame()), r"films\[0\] after"),
-        (lambda: agents.MostOpened(MIRA), r"takes a Period.*its \.history is"),
+        (lambda: agents.MostOpened(MIRA), r"takes a Period.*pass its \.history"),
         (lambda: Challenge.load("nobody"), "the shipped users are .*mira"),
         (lambda: Challenge.load("mira", opening="now"), "sampled, threshold"),
         (lambda: Challenge.load("mira", judge="jury"), "logistic"),

@@ -18,24 +18,24 @@ from pushlab.logs.folders import write_log
 
 
 def lifetime(seed=0, agent="mine", forgets=4.0):
-    """A log of the capstone's syllabus with invented rewards.
+    """Return a log of the capstone's syllabus with invented rewards.
 
-    Tests of Mira fall by `forgets` while Theo is trained.
+    Rewards of Mira's tests fall by `forgets` after Theo is trained.
     """
     parts = []
     for block, phase in enumerate(read_syllabus("users-aba").phases):
-        for one in phase.experiences:
-            drop = forgets if (phase.name, one.task) == ("2.test", "mira") else 0.0
+        for item in phase.experiences:
+            drop = forgets if (phase.name, item.task) == ("2.test", "mira") else 0.0
             part = pd.DataFrame(
-                {"reward": 10.0 + seed - drop + np.arange(one.count) % 2}
+                {"reward": 10.0 + seed - drop + np.arange(item.count) % 2}
             )
             labels = {"phase": phase.name, "block": block, "block_type": phase.kind}
-            parts.append(part.assign(**labels, task=one.task, regime=len(parts)))
+            parts.append(part.assign(**labels, task=item.task, regime=len(parts)))
     return pd.concat(parts, ignore_index=True).assign(agent=agent, seed=seed)
 
 
 def test_reward_and_forgetting_by_hand():
-    # One of the five tests of users trained by then falls by 6.
+    # One of five tests of trained users falls by 6.
     expected = (10.5 - 6 / 5, 6.0)
     assert kept_and_forgotten(lifetime(forgets=6.0)) == pytest.approx(expected)
 
@@ -48,18 +48,19 @@ def test_submission_has_means_and_intervals_over_lifetimes():
     assert [row[name] for name in names] == expected
 
 
-def test_logs_of_a_submission_must_be_whole_and_of_one_agent():
+def test_logs_of_a_submission_must_be_complete_and_of_one_agent():
     short = lifetime(1)[lambda log: log["block"] < 5]
     logs = [lifetime(0), short, lifetime(0), lifetime(2, agent="yours")]
     with pytest.raises(BadData) as caught:
         submission("ann", logs)
-    found = [(one.file, one.column, one.value) for one in caught.value.faults]
-    assert found == [
+    faults = caught.value.faults
+    places = [(fault.file, fault.column, fault.value) for fault in faults]
+    assert places == [
         ("log 1", None, None),
         ("logs", "seed", "0 1 0 2"),
         ("logs", "agent", "mine, yours"),
     ]
-    assert "a whole lifetime of users-aba, " in caught.value.faults[0].right
+    assert "a complete lifetime of users-aba has " in faults[0].right
 
 
 def test_second_submission_replaces_the_first(tmp_path):
@@ -70,11 +71,11 @@ def test_second_submission_replaces_the_first(tmp_path):
     assert board["name"].tolist() == ["bob", "'@ann"]
     assert board["seeds"].tolist() == ["5 6", "2 3"]
     assert read_board(path).equals(board)
-    assert "'=1+1" in path.read_text()  # no formula for a spreadsheet
+    assert "'=1+1" in path.read_text()  # so that a spreadsheet does not evaluate it
     assert rank(pd.concat([board, board]))["rank"].tolist() == [1, 1, 3, 3]
 
 
-def test_the_board_of_logs(tmp_path):
+def test_board_from_logs(tmp_path):
     for seed, name in enumerate(("ann", "ann", "bob", "bob")):
         log = lifetime(seed)
         log = log.assign(episode=range(len(log)))

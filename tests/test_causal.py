@@ -1,4 +1,4 @@
-"""Causal data sets against the simulators, estimators against other computations."""
+"""Causal data sets and estimators, against the simulators and other computations."""
 
 from itertools import product
 
@@ -38,7 +38,7 @@ DATA = causal.CausalData(pd.DataFrame({"x": X, "other": OTHER}), TREATED, OUTCOM
             ([0.0, 0.0], [0.7, 0.0]),
             lambda log: np.log10(log["E"].iloc[-1]),
         ),
-        # The treatment, action 0, ends after 2 of 4.
+        # The treatment, action 0, ends after time 2 of 4.
         (
             "lotka_volterra",
             {"outcome": "foxes / 10"},
@@ -48,7 +48,7 @@ DATA = causal.CausalData(pd.DataFrame({"x": X, "other": OTHER}), TREATED, OUTCOM
         ),
     ],
 )
-def test_both_outcomes_of_a_unit_are_those_of_the_environment(
+def test_both_outcomes_of_a_unit_equal_those_of_the_environment(
     model, changes, env, doses, measure
 ):
     trial = causal.experiment(model, **changes)
@@ -60,10 +60,10 @@ def test_both_outcomes_of_a_unit_are_those_of_the_environment(
     assert units.effects == pytest.approx(units.outcomes[:, 1] - units.outcomes[:, 0])
 
 
-def test_people_who_know_the_score_respond_in_the_best_way():
+def test_treated_people_respond_optimally_to_the_score():
     trial = causal.experiment("credit", outcome="score")
-    theta = trial.bench.theta
-    config = trial.bench.config
+    theta = trial.simulator.theta
+    config = trial.simulator.config
     units = trial.units(50, np.random.default_rng(0))
     scores = units.covariates.to_numpy() @ theta[:-1] + theta[-1]
     assert units.outcomes[:, 0] == pytest.approx(scores)
@@ -72,13 +72,13 @@ def test_people_who_know_the_score_respond_in_the_best_way():
 
 
 @pytest.mark.parametrize("model", causal.EXPERIMENTS)
-def test_effects_agree_with_the_stored_ones_of_the_population(model):
+def test_effects_agree_with_the_stored_population_effects(model):
     effects = causal.randomised(model, 100 if model == "world3" else 400, 1).effects
     stored = STORED[STORED["model"] == model]["truth"].iloc[0]
     assert abs(effects.mean() - stored) < 4 * stats.sem(effects)
 
 
-def test_one_seed_gives_the_same_units_to_each_kind_of_data():
+def test_a_seed_gives_the_same_units_in_each_kind_of_data():
     sets = {kind: draw("zika", 50, seed=3) for kind, draw in causal.KINDS.items()}
     confounded = sets["confounded"]
     for data in sets.values():
@@ -90,7 +90,7 @@ def test_one_seed_gives_the_same_units_to_each_kind_of_data():
     assert mediated.mediator == list(mediated.covariates)[-1]
     again = causal.mediated("zika", 50, seed=3)
     assert np.array_equal(again.outcome, mediated.outcome)
-    # Log odds rise by the strength with each deviation of the normal numbers cut at 3.
+    # Log-odds increase by the strength per deviation of the truncated normal numbers.
     column = confounded.covariates["log10 asymptomatic_humans"]
     odds = np.log(confounded.propensity / (1 - confounded.propensity))
     slope, *_ = np.polyfit(column, odds, 1)
@@ -106,7 +106,7 @@ def test_one_seed_gives_the_same_units_to_each_kind_of_data():
 
 
 def test_estimates_and_standard_errors_agree_with_other_computations():
-    """The numbers of regression are from leaving out each unit in turn.
+    """The results of regression are computed by leaving out each unit in turn.
 
     Those of inverse weighting are statsmodels 0.14's (TreatmentEffect), with the
     sandwich estimator for the error.
@@ -118,7 +118,7 @@ def test_estimates_and_standard_errors_agree_with_other_computations():
     weighted = found.loc["inverse weighting"]
     assert weighted["estimate"] == pytest.approx(2.26440, rel=3e-4)
     assert weighted["standard_error"] == pytest.approx(0.21604, rel=0.015)
-    ends = weighted[["lowest", "highest"]].tolist()
+    ends = weighted[["min_propensity", "max_propensity"]].tolist()
     assert ends == pytest.approx([0.11736, 0.89108], rel=1e-3)
     means = found.loc["difference in means"]
     gap = OUTCOME[TREATED].mean() - OUTCOME[~TREATED].mean()
@@ -155,7 +155,7 @@ def test_doubly_robust_scores_are_predictions_plus_weighted_errors():
 
 
 class Known:
-    """An estimator whose scores are given."""
+    """An estimator with fixed scores."""
 
     name = "known"
     propensity = np.clip(1 / (1 + np.exp(-2 * X)), 0.1, 0.9)
@@ -165,14 +165,14 @@ class Known:
         return Scores(self.values, self.propensity, 17)
 
 
-def test_interval_of_ones_own_estimator_is_that_of_its_scores():
+def test_interval_of_a_custom_estimator_is_computed_from_its_scores():
     found = causal.estimate(DATA, Known(), resamples=3000)
     assert found.estimator == "known"
     assert found.estimate == pytest.approx(Known.values.mean())
     assert found.standard_error == pytest.approx(stats.sem(Known.values))
     assert found.clipped == 17
     ends = Known.propensity.min(), Known.propensity.max()
-    assert (found.lowest, found.highest) == ends
+    assert (found.min_propensity, found.max_propensity) == ends
     chances = np.where(TREATED, Known.propensity, 1 - Known.propensity)
     weights = 1 / chances
     assert found.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
@@ -193,10 +193,10 @@ def test_overlap_compares_the_means_of_both_groups():
     assert table.loc["x", "weighted"] == pytest.approx(weighted)
 
 
-def test_sensitivity_bounds_are_those_of_the_worst_hidden_confounder():
+def test_sensitivity_bounds_equal_those_of_the_worst_hidden_confounder():
     y = np.array([3.0, -1.0, 7.0, 2.0])
     odds = np.array([0.5, 2.0, 1.0, 0.1])
-    weights = 1 + odds * np.array(list(product((1 / 3, 3), repeat=4)))
+    weights = 1 + odds * np.array(list(product(*[(1 / 3, 3)] * 4)))
     highest = (weights @ y / weights.sum(axis=1)).max()
     assert causal.highest_mean(y, odds, 3) == pytest.approx(highest)
     table = causal.sensitivity_table(DATA, (1, 2, 4), resamples=50)
@@ -213,7 +213,7 @@ def test_sensitivity_bounds_are_those_of_the_worst_hidden_confounder():
     assert (table["high_end"] > table["high"]).all()
 
 
-def test_only_adjusting_for_the_seen_confounder_removes_the_bias():
+def test_only_adjusting_for_an_observed_confounder_removes_the_bias():
     data = causal.confounded("zika", 1000, seed=11)
     means, robust = causal.compare(
         data, [causal.DifferenceInMeans(), causal.DoublyRobust()], resamples=200
@@ -227,7 +227,7 @@ def test_only_adjusting_for_the_seen_confounder_removes_the_bias():
 # ---------------------------------------------------------------- repeated draws
 
 
-def test_repeated_draws_have_seeds_of_their_own():
+def test_repeated_draws_have_different_seeds():
     estimators = [causal.DifferenceInMeans()]
     how = {"draws": 2, "seed": 5, "resamples": 50, "estimators": estimators}
     table = causal.repeat("zika", n=60, **how)
@@ -270,7 +270,7 @@ def test_summaries_of_draws_by_hand():
 
 
 @pytest.mark.slow
-def test_a_row_of_the_stored_study_is_computed_again():
+def test_a_row_of_the_stored_study_is_reproduced():
     draws = causal.repeat(
         "zika", n=500, draws=200, estimators=[causal.RegressionAdjustment()]
     )
@@ -288,7 +288,10 @@ def test_a_row_of_the_stored_study_is_computed_again():
     ("call", "message"),
     [
         (lambda: causal.experiment("hiv", treatment={"epsilon_1": 0.8}), "got 0.8"),
-        (lambda: causal.confounded("hiv", 9, covariates=("V",)), "'E' is to be seen"),
+        (
+            lambda: causal.confounded("hiv", 9, covariates=("V",)),
+            "covariates must include the confounder 'E'",
+        ),
         (
             lambda: causal.CausalData(
                 pd.DataFrame({"x": [1.0, np.nan]}), [0, 1], [1, 2]
@@ -303,14 +306,14 @@ def test_a_row_of_the_stored_study_is_computed_again():
             lambda: causal.CausalData(pd.DataFrame({"x": [1.0]}), ["yes"], [1]),
             "treated=.'yes'.: could not convert",
         ),
-        (lambda: causal.compare(X), "data is a CausalData; got array"),
+        (lambda: causal.compare(X), "data must be a CausalData; got array"),
         (
             lambda: causal.estimate(causal.randomised("zika", 9), causal.DoublyRobust),
             "such as DoublyRobust[(][)]; got <class",
         ),
         (
             lambda: causal.DoublyRobust().scores(X[:, None], AT < 9, OUTCOME, None),
-            "at least 10 treated units and as many others; got 9",
+            "at least 10 treated and 10 untreated units; .*has 9",
         ),
     ],
 )

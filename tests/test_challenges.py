@@ -1,4 +1,4 @@
-"""The challenges in memory: the numbers of a scorecard; answers and logs refused."""
+"""The challenges: the metrics of a scorecard, and faulty answers and logs."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ ROWS = 60
 
 @pytest.fixture(scope="module")
 def challenge():
-    """A challenge with few rows, so that the judges are fitted quickly."""
+    """Return a challenge with few rows, so that the judges are fitted quickly."""
     user = load_user("mira")
     periods = {
         "history": Period(user.schema, user.history.table.head(300)),
@@ -30,14 +30,14 @@ def challenge():
 
 @pytest.fixture
 def answers(challenge):
-    """Half of them in a combination of app, category and subject that nothing knows."""
+    """Return answers; half have an unknown combination of app, category and subject."""
     table = challenge.history.notifications.head(ROWS).assign(priority="max")
     combination = ["org.pushlab.bank", "msg", "humor"]
     table.loc[: ROWS // 2 - 1, ["postingApp", "category", "subject"]] = combination
     return table
 
 
-# Recorded when an independent computation gave the same.
+# Recorded results, equal to those of an independent computation.
 METRICS = {
     "performance": 37,
     "performance_share": 0.516143496,
@@ -74,11 +74,11 @@ def test_scorecard_agrees_with_the_environment(challenge):
     actions = challenge.history.notification_codes[:ROWS]
     total = sum(env.step(action)[1] for action in actions)
     assert card.metrics["performance"] == total
-    # Without sampling nothing is left to chance.
+    # Without sampling the results are deterministic.
     assert card.metrics["expected_performance"] == total
 
 
-def test_answers_may_be_numbered_and_typed(challenge, answers):
+def test_answers_can_have_ids_and_typed_values(challenge, answers):
     expected = challenge.evaluate(answers).metrics
     shuffled = answers.assign(id=range(ROWS)).sample(frac=1, random_state=3)
     assert challenge.evaluate(shuffled).metrics == expected
@@ -86,10 +86,10 @@ def test_answers_may_be_numbered_and_typed(challenge, answers):
     assert challenge.evaluate(typed[typed.columns[::-1]]).metrics == expected
 
 
-def test_words_unknown_to_the_history_are_noted(challenge, answers):
+def test_values_missing_in_the_history_are_noted(challenge, answers):
     answers.loc[4, "subject"] = "freinds"
-    words = "subject: the history does not know freinds (coded as 'other')"
-    with pytest.warns(UserWarning, match="know freinds"):
+    words = "subject: not in the history: freinds (coded as 'other')"
+    with pytest.warns(UserWarning, match="in the history: freinds"):
         card = challenge.evaluate(answers)
     assert card.notes == (words,)
     assert words in repr(card)
@@ -100,10 +100,10 @@ def test_words_unknown_to_the_history_are_noted(challenge, answers):
     [
         ({"Priorty": "max"}, 1, "Priorty", "the column is not one of"),
         ({"visibility": "open"}, 3, "visibility", "one of private"),
-        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "stands there twice"),
+        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "it occurs twice"),
     ],
 )
-def test_bad_answers_are_refused(challenge, answers, columns, row, column, words):
+def test_bad_answers_raise_bad_data(challenge, answers, columns, row, column, words):
     with pytest.raises(BadData) as caught:
         challenge.evaluate(answers.assign(**columns))
     [right] = [one.right for one in caught.value.faults if one[1:3] == (row, column)]
@@ -121,7 +121,7 @@ def log(challenge):
     return rollout(env, RandomAgent(), episodes=2, seed=6, progress=False)
 
 
-def test_log_is_scored_as_it_was_played(challenge, log):
+def test_log_has_the_score_of_its_episodes(challenge, log):
     card = score_log(challenge, log)
     assert card.metrics["performance"] == log["reward"].sum() / 2
     assert card.metrics["click_through_rate"] == log["info.opened"].mean()
@@ -135,7 +135,7 @@ def test_log_is_scored_as_it_was_played(challenge, log):
     assert score_log(challenge, log.astype(str)).metrics == card.metrics
 
 
-AGAIN = "what the environment says after this seed and these notifications"
+AGAIN = "the replayed value for this seed and these notifications"
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ AGAIN = "what the environment says after this seed and these notifications"
         ("step", 4, 7, "the next step, 4"),
     ],
 )
-def test_changed_logs_are_refused(challenge, log, column, row, value, right):
+def test_changed_logs_raise_bad_data(challenge, log, column, row, value, right):
     log[column] = log[column].astype(object)
     log.loc[row, column] = value
     with pytest.raises(BadData) as caught:
@@ -156,10 +156,10 @@ def test_changed_logs_are_refused(challenge, log, column, row, value, right):
     assert right in fault.right
 
 
-def test_logs_of_other_games_are_refused(challenge, log):
+def test_logs_of_other_settings_raise_bad_data(challenge, log):
     with pytest.raises(BadData, match="120 steps for 60 contexts"):
         score_log(challenge, log.assign(episode=0))
-    with pytest.raises(BadData, match="what this challenge is played with: seed 1"):
+    with pytest.raises(BadData, match="is not the required seed 1"):
         score_log(challenge, log, seed=1)
     with pytest.raises(BadData, match=AGAIN):
         score_log(replace(challenge, opening="threshold"), log)

@@ -1,4 +1,4 @@
-"""What other people's tools expect of environments and logs."""
+"""Environments and logs as other libraries expect them."""
 
 import copy
 import multiprocessing
@@ -37,19 +37,19 @@ WORLDS = [
 every_world = pytest.mark.parametrize("name, arguments", WORLDS)
 
 
-def same(one, other):
-    """Whether two results of an environment are equal, whatever they consist of."""
+def is_equal(one, other):
+    """Return whether two results of an environment are equal, for values of any type."""
     if isinstance(one, dict):
-        return set(one) == set(other) and all(same(one[k], other[k]) for k in one)
+        return set(one) == set(other) and all(is_equal(one[k], other[k]) for k in one)
     if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(same, one, other))
+        return len(one) == len(other) and all(map(is_equal, one, other))
     if isinstance(one, np.ndarray) and one.dtype == object:
-        return same(one.tolist(), other.tolist())
+        return is_equal(one.tolist(), other.tolist())
     return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
 
 
-def form(info):
-    """Keys of an info in order, with the type and shape of each value."""
+def info_types(info):
+    """Return the keys of an info in order, with the type and shape of each value."""
     forms = {}
     for key, value in info.items():
         array = isinstance(value, np.ndarray)
@@ -58,21 +58,21 @@ def form(info):
 
 
 @every_world
-def test_infos_have_one_form(name, arguments):
+def test_all_infos_have_the_same_types(name, arguments):
     env = gym.make(name, max_episode_steps=4, **arguments)
     env.action_space.seed(1)
     infos = [env.reset(seed=1)[1]]
     for _ in range(4):
         infos.append(env.step(env.action_space.sample())[4])
     infos.append(env.reset()[1])
-    assert all(form(info) == form(infos[0]) for info in infos)
+    assert all(info_types(info) == info_types(infos[0]) for info in infos)
 
     envs = gym.make_vec(name, num_envs=3, max_episode_steps=2, **arguments)
     envs.action_space.seed(1)
     first = envs.reset(seed=1)[1]
     for _ in range(4):
         info = envs.step(envs.action_space.sample())[4]
-        assert dict(form(info)) == dict(form(first))
+        assert dict(info_types(info)) == dict(info_types(first))
 
 
 @every_world
@@ -99,19 +99,19 @@ def test_action_masks_cover_every_choice(name, arguments):
 
 @inlined
 def fading(time, y, constants, dose, slope):
-    """A model that is not part of the library: everything fades, unless treated."""
+    """Derivative of a custom model: variables decay unless treated."""
     for v in range(y.shape[0]):
         for i in range(y.shape[1]):
             slope[v, i] = (dose[0, i] - 1) * 0.1 * y[v, i]
 
 
-def own_model():
+def custom_model():
     model = replace(load_model("hiv"), name="fading", derivative=fading)
     return ODE(model, actions="box", dt=0.1)
 
 
-def begun(env):
-    """The environment three steps into an episode, and actions for the next ones."""
+def run_three_steps(env):
+    """Run three steps of an episode; return the environment and more actions."""
     env.action_space.seed(1)
     env.reset(seed=1)
     for _ in range(3):
@@ -136,24 +136,24 @@ def test_pickles_and_copies_continue_the_episode(batch):
             gym.make_vec(name, 3, **arguments) if batch else gym.make(name, **arguments)
         )
 
-    own = VectorEnv(own_model(), num_envs=2) if batch else Env(own_model())
+    own = VectorEnv(custom_model(), num_envs=2) if batch else Env(custom_model())
     for env in [*(make(*world) for world in WORLDS), own]:
-        env, actions = begun(env)
+        env, actions = run_three_steps(env)
         twins = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
         expected = results(env, actions)
-        assert all(same(results(twin, actions), expected) for twin in twins), env
+        assert all(is_equal(results(twin, actions), expected) for twin in twins), env
 
 
 @pytest.mark.slow
 def test_spawned_process_continues_the_episode():
-    """Nothing is inherited there, so compiled loops must be found by their names."""
-    alone = begun(gym.make("pushlab/ODE-HIV-v0"))
-    batch = begun(VectorEnv(own_model(), num_envs=2))
+    """A spawned process inherits no state, so it imports compiled loops by name."""
+    alone = run_three_steps(gym.make("pushlab/ODE-HIV-v0"))
+    batch = run_three_steps(VectorEnv(custom_model(), num_envs=2))
     pickles = [pickle.dumps(alone), pickle.dumps(batch)]
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         elsewhere = pool.map(continue_pickled, pickles)
-    assert same(results(*alone), elsewhere[0])
-    assert same(results(*batch), elsewhere[1])
+    assert is_equal(results(*alone), elsewhere[0])
+    assert is_equal(results(*batch), elsewhere[1])
 
 
 @pytest.mark.slow
@@ -163,11 +163,11 @@ def test_async_vector_env_equals_the_native_batch():
     batch = gym.make_vec(name, num_envs=1)
     workers = gym.make_vec(name, num_envs=1, **mode)
     try:
-        assert same(batch.reset(seed=4)[0], workers.reset(seed=4)[0])
+        assert is_equal(batch.reset(seed=4)[0], workers.reset(seed=4)[0])
         batch.action_space.seed(4)
         for _ in range(5):
             actions = batch.action_space.sample()
-            assert same(batch.step(actions)[:4], workers.step(actions)[:4])
+            assert is_equal(batch.step(actions)[:4], workers.step(actions)[:4])
     finally:
         workers.close()
 
@@ -182,7 +182,7 @@ def test_float32_actions_are_clipped_by_rounding_error_only(name):
     expected = env.step(high)
     env.reset(seed=0)
     beyond = np.nextafter(high.astype(np.float32), np.float32(np.inf))
-    assert same(env.step(beyond), expected)
+    assert is_equal(env.step(beyond), expected)
     for wrong, message in (
         (high * (1 + 2e-6), r"component \d+ .* is .* beyond"),
         (np.full(len(high), np.nan), "is nan; it must be a number from"),
@@ -220,7 +220,7 @@ def test_spec_gives_the_length_and_makes_the_environment_again(name, arguments, 
     assert expected[-1][0] in clock.observation_space
     again = gym.make(EnvSpec.from_json(env.spec.to_json()))
     replayed = episode(TimeAwareObservation(again, flatten=False))
-    assert same(
+    assert is_equal(
         [step[:4] for step in replayed[1:]], [step[:4] for step in expected[1:]]
     )
 

@@ -1,4 +1,4 @@
-"""Memory systems: what is stored, forgotten and recalled, and what agents answer."""
+"""Memories: storing, forgetting and recalling, and the answers of agents."""
 
 import gymnasium as gym
 import pytest
@@ -66,7 +66,7 @@ def test_semantic_memory_counts_and_forgets_the_weakest():
     assert memory.recall("a") == Belief("a", "desk", 2)
     assert memory.strengthen("c", "wall") == Belief("a", "table", 1)
     memory.strengthen("c", "wall")
-    # among equals the one strengthened longest ago goes, and the latest answers
+    # among equals, the least recently strengthened is forgotten
     assert memory.strengthen("a", "bed", by=2) == Belief("a", "desk", 2)
     assert memory.items == [("b", "shelf", 2), ("c", "wall", 2), ("a", "bed", 2)]
     memory.capacity = 4
@@ -78,7 +78,7 @@ def test_semantic_memory_counts_and_forgets_the_weakest():
 
 
 def stored(agent, placements):
-    """Both memories of an agent that has seen these, and what it forgot each time."""
+    """Return both memories of an agent after these placements, and the forgotten items."""
     agent.begin(gym.make(ID), 0)
     episodic, semantic = agent.memories[0]
     forgotten = [
@@ -91,22 +91,24 @@ def stored(agent, placements):
 SEEN = ["ann cup table", "bob cup table", "ann pen desk", "cy cup shelf", "cy hat wall"]
 
 
-def test_alike_episodes_become_one_belief():
+def test_similar_episodes_become_one_belief():
     episodic, semantic, forgotten = stored(BothAgent(8), SEEN)
     assert [item.thing for item in episodic.items] == ["pen", "cup", "hat"]
     assert semantic.items == [Belief("cup", "table", 2)]
     assert forgotten == [None] * 5
-    episodic, _, forgotten = stored(BothAgent(4), SEEN[::2])  # none alike: the oldest
+    episodic, _, forgotten = stored(
+        BothAgent(4), SEEN[::2]
+    )  # none are similar: the oldest
     assert forgotten[-1] == Placement("ann", "cup", "table", 0)
     assert len(episodic) == 2
     pens = ["ann pen desk", "bob pen desk", "cy hat wall", "di hat wall", "di hat bed"]
     _, semantic, forgotten = stored(BothAgent(4), [*SEEN[:2], *pens])
-    # a belief replaces the weakest if it is as strong
+    # a belief replaces an equally strong one
     assert forgotten[-1] == Belief("cup", "table", 2)
     assert semantic.items == [("pen", "desk", 2), ("hat", "wall", 2)]
 
 
-def test_given_common_sense_takes_half_at_most():
+def test_prefilled_places_take_at_most_half_of_the_capacity():
     for capacity, facts, episodes in ((2, 1, 1), (16, 8, 8), (32, 10, 22)):
         episodic, semantic, _ = stored(GivenAgent(capacity), [])
         assert (len(semantic), episodic.capacity) == (facts, episodes)
@@ -115,7 +117,7 @@ def test_given_common_sense_takes_half_at_most():
 
 
 @pytest.mark.parametrize("system", [EpisodicAgent, SemanticAgent])
-def test_reference_has_a_slot_less(system):
+def test_reference_has_one_slot_less(system):
     *memories, forgotten = stored(system(3), SEEN[2:])
     assert max(map(len, memories)) == 3
     assert forgotten == [None] * 3
@@ -125,8 +127,8 @@ def test_reference_has_a_slot_less(system):
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_agents_answer_alike_in_words_and_codes(system):
-    """Except that a code has to be some place where a word may be None."""
+def test_answers_are_the_same_in_words_and_codes(system):
+    """Only a missing answer differs: a code must be a random place, a word can be None."""
     words, codes = (gym.make(ID, encoding=encoding) for encoding in ("text", "index"))
     said = words.reset(seed=9)[0]
     coded = codes.reset(seed=9)[0]
@@ -150,8 +152,8 @@ def test_returns_of_each_system_in_seeded_episodes():
     assert pairs == [640, 717, 802, 812]
 
 
-def test_both_beat_either_alone_in_the_originals_room():
-    """The comparison of the paper, at 32 slots."""
+def test_both_memories_are_better_than_one_in_the_original_room():
+    """Compare the systems of the paper at 32 slots."""
     found = [returns(agent(32), reference="room-env-3") for agent in SYSTEMS]
     for worse, better in ((0, 2), (1, 2), (2, 3)):
         assert paired_interval(found[better], found[worse]).low > 0
@@ -160,7 +162,7 @@ def test_both_beat_either_alone_in_the_originals_room():
 # ------------------------------------------------------------ learning
 
 
-def test_learned_policies_can_be_carried_over_and_stay_in_greedy_play():
+def test_learned_policies_can_be_reused_and_do_not_change_without_exploration():
     env = gym.make(ID, encoding="index")
     agent = LearnedAgent(32)
     rollout(env, agent, episodes=2, seed=3, record="episodes", progress=False)

@@ -28,7 +28,7 @@ def test_bang_bang_treats_until_the_lower_threshold():
 
 
 def corridor():
-    """Each step along six places, left or right; entering the last one earns 1."""
+    """Return all steps left and right along six places; entering the last has reward 1."""
     place, action = np.divmod(np.arange(1200) % 12, 2)
     following = np.where(place == 5, 5, np.clip(place + 2 * action - 1, 0, 5))
     reward = (following == 5) & (place < 5)
@@ -49,12 +49,12 @@ def test_fitted_q_iteration_finds_the_values_of_a_corridor():
     assert values[:, 1] == pytest.approx([0.0625, 0.125, 0.25, 0.5, 1, 0])
     assert values[1:5, 0] == pytest.approx(0.25 * values[1:5, 1])
     assert agent.act_each(places[:5], explore=False).tolist() == [1] * 5
-    # The reward is five steps from the first place.
+    # The reward is five steps away from the first place.
     assert learner(growths=4).fit(*corridor()).values(places[:1])[0, 1] == 0
     assert learner(growths=5).fit(*corridor()).values(places[:1])[0, 1] == 0.0625
 
 
-def test_nothing_is_earned_after_termination():
+def test_there_is_no_reward_after_termination():
     places, actions, rewards, following = corridor()
     end = following[:, 0] == 5
     agent = learner(growths=9).fit(places, actions, rewards + 1, following, end)
@@ -62,9 +62,9 @@ def test_nothing_is_earned_after_termination():
     assert agent.values([[3.0]])[0, 1] == 1 + 0.5 * 2
 
 
-def test_fitted_q_explores_the_share_asked_for_and_learns_between_episodes():
+def test_fitted_q_explores_with_epsilon_and_learns_between_episodes():
     agent = learner(growths=9).fit(*corridor())
-    agent.explore = 0.3
+    agent.epsilon = 0.3
     agent.begin(None, 3)
     first = agent.act_each(np.full((4000, 1), 3.0))
     assert np.mean(first == 0) == pytest.approx(0.15, abs=0.03)
@@ -81,7 +81,7 @@ def test_fitted_q_explores_the_share_asked_for_and_learns_between_episodes():
             last = number == 11
             online.learn(Transition(seen, {}, action, reward, after, {}, False, last))
     assert online.values([[4.0]])[0, 1] == 1
-    with pytest.raises(ValueError, match="each of the 2 actions has to occur"):
+    with pytest.raises(ValueError, match="each of the 2 actions must occur"):
         learner().fit(np.zeros((3, 1)), np.zeros(3, int), np.zeros(3), np.zeros((3, 1)))
 
 
@@ -130,7 +130,7 @@ def test_linear_q_updates_its_weights_by_the_temporal_difference(small_env):
     assert agent.weights[0] == pytest.approx(np.array([1, 1, 2, 1, 2, 4]) * 0.75 / 27)
     assert agent.act(seen, {}, explore=False) == 1
     assert agent.propensity == 1
-    # After one episode a random item has the chance 0.6 / 2.
+    # After one episode a random item has probability 0.6 / 2.
     propensities = {agent.act(seen, {}): agent.propensity for _ in range(50)}
     assert propensities == pytest.approx({0: 0.1, 1: 0.8, 2: 0.1})
 

@@ -29,7 +29,7 @@ def changed(agent, **attributes):
 def fitted():
     seen = np.random.default_rng(0).random((40, 6)) * 1e5
     agent = agents.FittedQIteration(4, trees=2, growths=1, sweeps=1)
-    agent.explore = 0.4
+    agent.epsilon = 0.4
     return agent.fit(seen, np.arange(40) % 4, seen[:, 0], seen)
 
 

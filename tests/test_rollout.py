@@ -142,7 +142,7 @@ def test_the_same_seed_gives_the_same_log():
     [
         (RandomAgent(), {"colour": "red"}, "'colour' is no column"),
         (lambda observation: None, {}, "returned nothing"),
-        (RandomAgent, {}, r"make an agent of it: RandomAgent\(\)"),
+        (RandomAgent, {}, r"pass an instance: RandomAgent\(\)"),
     ],
 )
 def test_wrong_arguments_are_named(agent, options, words):

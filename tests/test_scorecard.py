@@ -1,4 +1,4 @@
-"""A scorecard as table, text, files and picture; a participant's words stay words."""
+"""A scorecard as table, text, files and picture, with escaped text of participants."""
 
 import json
 from dataclasses import replace
@@ -37,7 +37,7 @@ def with_metrics(agent, **metrics):
     return replace(CARD, agent=agent, metrics={**METRICS, **metrics})
 
 
-def test_the_report_writes_every_number_with_its_meaning():
+def test_report_has_every_metric_with_its_meaning():
     report = " ".join(TIMED.report().split())
     for words in (
         "learning_slope 1.25e-05",
@@ -47,7 +47,7 @@ def test_the_report_writes_every_number_with_its_meaning():
         assert words in report
 
 
-def test_files_hold_the_numbers_and_response_times_are_apart(tmp_path):
+def test_files_have_the_metrics_and_response_times_a_separate_file(tmp_path):
     names = ["scorecard.json", "scorecard.csv", "response_times.json"]
     assert [path.name for path in TIMED.save(tmp_path)] == names
     saved = json.loads((tmp_path / "scorecard.json").read_text())
@@ -55,13 +55,13 @@ def test_files_hold_the_numbers_and_response_times_are_apart(tmp_path):
     assert saved["judges"]["adaboost"] == RATES
     times = json.loads((tmp_path / "response_times.json").read_text())
     assert times["median_seconds"] == 0.0004
-    # A later card without times replaces all three.
+    # A later card without response times replaces all three.
     CARD.save(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[:2])
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "=cmd|' /C calc'!A0"])
-def test_words_of_a_participant_are_no_markup_and_no_formula(text, tmp_path):
+def test_text_of_a_participant_is_escaped(text, tmp_path):
     card = replace(CARD, agent=text, notes=(text,))
     assert "<script>" not in card._repr_html_()
     card.save(tmp_path)
@@ -69,14 +69,14 @@ def test_words_of_a_participant_are_no_markup_and_no_formula(text, tmp_path):
     assert cell.endswith(text) and cell[0] != "="
 
 
-def test_a_leaderboard_ranks_by_performance_and_equal_ones_share_a_rank():
+def test_leaderboard_ranks_by_performance_with_ties():
     scores = {"a": 1.0, "c": 5.0, "b": 5.0}
     board = leaderboard(with_metrics(name, performance=s) for name, s in scores.items())
     expected = [[1, "b"], [1, "c"], [3, "a"]]
     assert board[["rank", "agent"]].values.tolist() == expected
 
 
-def test_the_picture_names_agents_and_judges(good_picture):
+def test_picture_names_agents_and_judges(good_picture):
     cards = [TIMED, with_metrics("random", performance_share=0.4)]
     written = " | ".join(good_picture(plots.scorecard(cards)))
     for words in ("thompson", "random", "true user", "AdaBoost", "0.60"):

@@ -1,4 +1,4 @@
-"""Submissions as files: one, a folder from a learning platform, and `pushlab score`."""
+"""Submissions as files, folders of learning platforms, and `pushlab score`."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from pushlab.users.synthesis import make_user, write_private_user
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A folder with one small private user, kim."""
+    """Return a folder with one small private user, kim."""
     folder = tmp_path_factory.mktemp("users")
     write_private_user(
         make_user(20261121, "kim", open_rate=0.4, per_quarter=60), folder
@@ -33,14 +33,14 @@ def challenge(data):
 
 @pytest.fixture(scope="module")
 def text(challenge):
-    """A valid submission."""
+    """Return the text of a valid submission."""
     twice = pd.concat([challenge.history.notifications] * 2)
     return twice.head(len(challenge.contexts)).to_csv(index=False)
 
 
 @pytest.fixture
 def folder(text, tmp_path):
-    """A class in which Anna's submission is in order."""
+    """Return a folder with a valid submission of Anna."""
     path = tmp_path / "class"
     path.mkdir()
     (path / "anna.csv").write_text(text)
@@ -50,30 +50,30 @@ def folder(text, tmp_path):
 # ------------------------------------------------------------------ one file
 
 
-def test_file_scores_as_its_table(challenge, text, folder):
+def test_file_has_the_score_of_its_table(challenge, text, folder):
     path = folder / "anna.csv"
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     expected = challenge.evaluate(table, seed=3, agent="anna").to_dict()
     assert score_file(path, challenge, seed=3).to_dict() == expected
-    table.to_csv(path)  # with the index of pandas
+    table.to_csv(path)  # with the index column of pandas
     assert score_file(path, challenge, seed=3).to_dict() == expected
     excel = "\ufeff" + text.replace("\n", "\r\n")
     path.write_text(excel, encoding="utf-8", newline="")
     assert score_file(path, challenge, seed=3).to_dict() == expected
 
 
-# What is written in place of what, and the message.
+# A pattern, its replacement, and the message.
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("private", "=1+1", r"anna.csv, column visibility, row .*: '=1\+1' is not one"),
         ("\n.*", "\n", "there are 0 rows for"),
-        (",[^,]*$", "", r"row \d+: the row has"),  # torn off
+        (",[^,]*$", "", r"row \d+: the row has"),  # an incomplete row
         ("private", "privé", r"anna.csv.*UTF-8"),
         (".*", "action.priority,step\n1,0\n", "Challenge 2 .number=2"),
     ],
 )
-def test_bad_files_are_refused(challenge, text, folder, old, new, message):
+def test_bad_files_raise_bad_data(challenge, text, folder, old, new, message):
     path = folder / "anna.csv"
     changed = re.sub(old, new, text, count=1, flags=re.DOTALL)
     path.write_text(changed, encoding="latin-1")
@@ -86,27 +86,31 @@ def test_bad_files_are_refused(challenge, text, folder, old, new, message):
 MOODLE = "_4711_assignsubmission_file_"
 
 
-# The files beside anna.csv; then names that are scored, and why others are not.
+# Files beside anna.csv; names that are scored; reasons for the others.
 @pytest.mark.parametrize(
     ("files", "names", "refused"),
     [
         (["bob/answers.csv", "eve/ps1/answers.csv"], ["bob", "eve"], {}),
         ([f"Bob{MOODLE}/a.csv", f"Eve{MOODLE}b.csv"], ["Bob", "Eve"], {}),
         (["leebob_4711_9876_a.csv"], ["leebob"], {}),
-        (["bob/a.csv", "bob/b.csv"], [], {"bob": "one CSV file in this folder"}),
+        (
+            ["bob/a.csv", "bob/b.csv"],
+            [],
+            {"bob": "the folder must contain one CSV file"},
+        ),
         (["bob/._a.csv", "bob/a.csv"], ["bob"], {}),
-        (["bob.xlsx"], [], {"bob.xlsx": "it is no CSV file"}),
+        (["bob.xlsx"], [], {"bob.xlsx": "it isn't a CSV file"}),
         (["out/leaderboard.json"], [], {"out": "the results of an earlier run"}),
     ],
 )
-def test_submissions_of_a_folder(challenge, folder, text, files, names, refused):
+def test_submissions_in_a_folder(challenge, folder, text, files, names, refused):
     for name in files:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    cards, faulty, passed_over = score_folder(folder, challenge)
+    cards, faulty, skipped = score_folder(folder, challenge)
     assert [card.agent for card in cards] == sorted(["anna", *names])
-    reasons = faulty | passed_over
+    reasons = faulty | skipped
     assert set(reasons) == set(refused)
     for name, words in refused.items():
         assert words in str(reasons[name])
@@ -157,10 +161,10 @@ def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path
     assert (out / "leaderboard.png").exists()
     (folder / "carl.csv").unlink()
     assert run(folder, "--out", out).exit_code == 0
-    assert not (out / "scorecards" / "carl").exists()  # of the run before
+    assert not (out / "scorecards" / "carl").exists()  # of the previous run
 
 
-def test_command_prints_scores_that_it_cannot_write(run, folder, tmp_path):
+def test_command_prints_scores_if_it_cannot_write_them(run, folder, tmp_path):
     result = run(folder, "--out", tmp_path)
     assert result.exit_code == 2
     assert "already exists and is not empty" in result.stderr

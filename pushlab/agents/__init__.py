@@ -1,4 +1,4 @@
-"""Small reference agents with one protocol; `__init__.pyi` lists them, and each is loaded at its first use."""
+"""Reference agents with a common protocol, loaded at first use; `__init__.pyi` lists them."""
 
 import lazy_loader
 

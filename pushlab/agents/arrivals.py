@@ -1,9 +1,9 @@
-"""Agents that manage arriving notifications (pushlab/push-v0): three fixed rules, and two learners.
+"""Agents that manage arriving notifications (pushlab/push-v0): three fixed rules and two learners.
 
-What makes this world hard to learn is that the reward for showing something comes steps later, among the rewards of
-other notifications. Both learners take each notification as a small episode of its own: it begins with an arrival,
-continues while it is put off, and ends with its outcome. To credit a reward to its notification they remember what
-they did with which, and read from info how each stands.
+The reward for showing a notification comes steps later, among the rewards of others, which makes this world hard to
+learn. Both learners treat each notification as a short episode: it starts with the arrival, continues while the
+notification is cached, and ends with its outcome. To credit rewards to notifications, they remember their decisions
+and read each notification's status from info.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, own_chance
 from pushlab.agents.push import ContextFeatures
-from pushlab.agents.weights import observe, prior_covariance
+from pushlab.agents.weights import prior_covariance, update_weights
 from pushlab.ground.arguments import demand
 from pushlab.ground.compiled import compiled
 from pushlab.users.days import SLOTS, slot_number
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
-NOBODY = -1  # in place of a notification's number
-UNSEEN = ((0.0, 0.0, 0.0),)  # values of a new situation
+NO_NOTIFICATION = -1  # in place of a notification's number
+INITIAL_VALUES = ((0.0, 0.0, 0.0),)  # of an unvisited situation
 
 
-def arrivals_of(env):
-    """Return the world of an environment in which notifications arrive; raise ValueError for another one."""
+def push_world(env):
+    """Return the world of an environment in which notifications arrive; raise ValueError for any other."""
     world = getattr(env.unwrapped, "world", None)
     demand(
         getattr(world, "fates", None),
-        "nothing arrives in this environment that could be shown, dismissed or put "
-        'off; in pushlab/push-v0 (pushlab/Remote-v0: game="push") notifications do',
+        "no notifications arrive in this environment; use pushlab/push-v0, or "
+        'pushlab/Remote-v0 with game="push"',
     )
     return world
 
@@ -44,53 +44,52 @@ def arrivals_of(env):
 
 
 class ShowAll(Deterministic):
-    """Shows whatever arrives as it arrives, which is what phones do."""
+    """Shows every notification on arrival, as phones do by default."""
 
     name = "show all"
-    answer = SHOW
+    action = SHOW
 
     def begin(self, env, seed):
-        arrivals_of(env)
+        push_world(env)
 
     def act(self, observation, info, explore=True):
-        return self.answer if info["action_mask"][self.answer] else STAND_BY
+        return self.action if info["action_mask"][self.action] else STAND_BY
 
 
 class DismissAll(ShowAll):
-    """Keeps everything from the user."""
+    """Dismisses every notification on arrival."""
 
     name = "dismiss all"
-    answer = DISMISS
+    action = DISMISS
 
 
 class DoNotDisturb(Deterministic):
-    """What phones offer: in quiet hours, and while the ringer is silent, all is put off; afterwards all of it is shown.
+    """Caches all notifications in quiet hours or while the ringer is silent, and shows them afterwards.
 
     Attributes:
-        quiet: First and last hour of the quiet time, which may pass midnight.
+        quiet: First and last hour of the quiet time, which can pass midnight.
     """
 
     name = "do not disturb"
     quiet = (0, 7)
 
     def begin(self, env, seed):
-        world = arrivals_of(env)
+        world = push_world(env)
         names = world.observation_names
-        self._hour = names.index("hour")
-        self._ringer = None
+        self._hour_column = names.index("hour")
+        self._ringer_column = None
         if "ringerMode" in names:
-            self._ringer = names.index("ringerMode")
-            self._modes = world.schema.context["ringerMode"].words
+            self._ringer_column = names.index("ringerMode")
+            self._ringer_modes = world.schema.context["ringerMode"].words
 
     def _is_quiet(self, observation):
-        """Return whether nothing should be shown now."""
         start, stop = self.quiet
-        hours = (observation[self._hour] - start) % 24
-        if hours < (stop - start) % 24:
+        elapsed_hours = (observation[self._hour_column] - start) % 24
+        if elapsed_hours < (stop - start) % 24:
             return True
-        if self._ringer is None:
+        if self._ringer_column is None:
             return False
-        return self._modes[observation[self._ringer]] == "silent"
+        return self._ringer_modes[observation[self._ringer_column]] == "silent"
 
     def act(self, observation, info, explore=True):
         mask = info["action_mask"]
@@ -103,189 +102,194 @@ class DoNotDisturb(Deterministic):
 
 
 @dataclass(slots=True)
-class Waiting:
-    """A waiting notification: its codes, its description when it was last put off, and the cost of waiting since."""
+class CachedNotification:
+    """A cached notification: its codes, its description at the last caching, and the waiting cost since then."""
 
     codes: np.ndarray
-    described: Any
+    description: Any
     cost: float
 
 
 class NotificationLearner(Agent):
-    """The common part of the learners: Q-learning in which every notification is an episode of its own.
+    """Base class of the learners: Q-learning in which every notification is an episode of its own.
 
-    In each context a notification has three values: shown now, dismissed now, put off. The first two are learned from
-    its outcome. The third is the value of the best of the three at the next moment, less the cost of waiting until
-    then; it is learned at every moment from all that wait. The cache is checked when something in it is believed to
-    be better done than put off.
+    In each context a notification has three action values: show, dismiss and cache. The first two are learned from its
+    outcome. The value of caching is the best of the three values at the next moment, less the cost of waiting until
+    then. It is learned at every moment from all cached notifications. The cache is checked if showing or dismissing one
+    of its notifications has a higher value than caching it.
 
-    Each notification has a number in the episode (`info["hand"]`), and `info["fates"]` says how each stands, so an
-    answer goes to the one decision that it belongs to. The cost of not looking at the cache (`idle`) belongs to none
-    alone and is shared by those that wait.
+    Each notification has a number in the episode (`info["hand"]`), and `info["fates"]` has the status of each, so an
+    answer is credited to the decision that caused it. The cost of not looking at the cache (`idle`) is divided evenly
+    among the cached notifications.
 
     A subclass describes a notification in a context, and stores the values of descriptions.
 
     Attributes:
-        epsilon: Share of decisions drawn at random at first.
-        settle: Episodes over which it falls to a tenth.
+        epsilon: Initial fraction of random decisions.
+        decay_episodes: Episodes over which epsilon decreases linearly, to a tenth at least.
         episodes: Number of episodes learned from.
     """
 
     epsilon = 0.2
-    settle = 200.0
+    decay_episodes = 200.0
     saved = {"episodes": int}
 
     def __init__(self):
         self.episodes = 0
 
     def begin(self, env, seed):
-        world = arrivals_of(env)
+        world = push_world(env)
         half = world.schema.notification
         names = world.observation_names
         self._schema = world.schema
-        self._hour = names.index("hour")
-        at = names.index(f"hand.{half.components[0]}")
-        self._hand = slice(at, at + len(half.components))
-        self._waits = world.fates.index("waiting")
-        self._open_ended = world.fates.index("unseen")
-        self._worths = world.worths.tolist()
+        self._hour_column = names.index("hour")
+        start = names.index(f"hand.{half.components[0]}")
+        self._hand_columns = slice(start, start + len(half.components))
+        self._waiting_code = world.fates.index("waiting")
+        self._unseen_code = world.fates.index("unseen")
+        self._status_rewards = world.worths.tolist()
         self._rng = own_chance(seed)
-        # By number: (description, action) of decisions without an answer yet, and what waits.
-        self._decided = {}
+        # By number: (description, action) of decisions without an answer yet, and the cached notifications.
+        self._pending = {}
         self._cache = {}
-        # The last one taken out of the cache at this moment, and the one that has just arrived.
-        self._taken = NOBODY
-        self._fresh = NOBODY
-        # Observation, info and action of a step that wasn't followed yet.
-        self._last = None
+        # The last number checked out of the cache at this moment, and the number that has just arrived.
+        self._last_checked = NO_NOTIFICATION
+        self._arrived = NO_NOTIFICATION
+        # Observation, info and action of a step that isn't recorded yet.
+        self._last_step = None
 
     def describe(self, codes, observation):
         """Return the description of a notification (its codes) in the context of an observation."""
         raise NotImplementedError(f"{type(self).__name__} has no method describe")
 
-    def values_of(self, described):
+    def action_values(self, description):
         """Return the values of show, dismiss and cache."""
-        raise NotImplementedError(f"{type(self).__name__} has no method values_of")
+        raise NotImplementedError(f"{type(self).__name__} has no method action_values")
 
-    def move(self, described, action, target):
+    def update_value(self, description, action, target):
         """Move the value of an action towards a target."""
-        raise NotImplementedError(f"{type(self).__name__} has no method move")
+        raise NotImplementedError(f"{type(self).__name__} has no method update_value")
 
     def act(self, observation, info, explore=True):
-        if self._last is not None:  # without `learn`, the cache still has to be known
-            self._follow(*self._last, observation, info)
+        if self._last_step is not None:  # `learn` wasn't called
+            self._record_step(*self._last_step, observation, info)
         action = self._choose(observation, info["action_mask"], explore)
-        self._last = observation, info, action
+        self._last_step = observation, info, action
         return action
 
     def _choose(self, observation, mask, explore):
         epsilon = 0.0
         is_random = False
         if explore:
-            left = 1 - self.episodes / self.settle
-            epsilon = self.epsilon * max(0.1, left)
+            remaining = 1 - self.episodes / self.decay_episodes
+            epsilon = self.epsilon * max(0.1, remaining)
             is_random = self._rng.random() < epsilon
         best = STAND_BY
         if mask[SHOW]:
-            codes = observation[self._hand]
-            values = self.values_of(self.describe(codes, observation))
+            codes = observation[self._hand_columns]
+            values = self.action_values(self.describe(codes, observation))
             best = max((DISMISS, SHOW, CACHE), key=values.__getitem__)
-            choice = (SHOW, DISMISS, CACHE)
+            choices = (SHOW, DISMISS, CACHE)
         elif mask[CHECK]:
-            choice = (CHECK, STAND_BY)
+            choices = (CHECK, STAND_BY)
             if any(self._is_due(number, observation) for number in self._cache):
                 best = CHECK
         else:
-            choice = (STAND_BY,)
+            choices = (STAND_BY,)
         action = best
         if is_random:
-            action = choice[self._rng.integers(len(choice))]
-        self.propensity = epsilon / len(choice)
+            action = choices[self._rng.integers(len(choices))]
+        self.propensity = epsilon / len(choices)
         if action == best:
             self.propensity += 1 - epsilon
         return action
 
     def _is_due(self, number, observation):
-        if number <= self._taken or number == self._fresh:
+        if number <= self._last_checked or number == self._arrived:
             return False
         codes = self._cache[number].codes
-        values = self.values_of(self.describe(codes, observation))
+        values = self.action_values(self.describe(codes, observation))
         return max(values[SHOW], values[DISMISS]) > values[CACHE]
 
     def learn(self, transition):
-        observation, info, action, _, after, next_info, over, _ = transition
-        self._last = None
-        step = observation, info, int(action), after, next_info
-        self._follow(*step, over, learning=True)
-        self.episodes += over
+        observation, info, action, _, next_observation, next_info, is_over, _ = (
+            transition
+        )
+        self._last_step = None
+        step = observation, info, int(action), next_observation, next_info
+        self._record_step(*step, is_over, learning=True)
+        self.episodes += is_over
 
-    def _follow(
+    def _record_step(
         self,
         observation,
         info,
         action,
-        after,
+        next_observation,
         next_info,
-        over=False,
+        is_over=False,
         learning=False,
     ):
-        """Record what one step did, and learn from it if `learning`."""
-        held = info["hand"]
-        if held != NOBODY and next_info["hand"] != held:
-            codes = observation[self._hand].copy()
-            described = self.describe(codes, observation)
+        """Record the effects of one step, and learn from it if `learning`."""
+        number = info["hand"]
+        if number != NO_NOTIFICATION and next_info["hand"] != number:
+            codes = observation[self._hand_columns].copy()
+            description = self.describe(codes, observation)
             if action == SHOW or action == DISMISS:
-                self._decided[held] = described, action
-            else:  # put off, or forbidden so often that it was
-                cost = gained(info, next_info, "endless")
-                self._cache[held] = Waiting(codes, described, cost)
+                self._pending[number] = description, action
+            else:  # cached, also after too many forbidden actions
+                cost = reward_change(info, next_info, "endless")
+                self._cache[number] = CachedNotification(codes, description, cost)
         elif action == CHECK and info["action_mask"][CHECK]:
-            self._taken = next_info["hand"]
-            self._cache.pop(self._taken)
-        if over or next_info["time"] > info["time"]:
-            self._settle(info, next_info, after, learning)
+            self._last_checked = next_info["hand"]
+            self._cache.pop(self._last_checked)
+        if is_over or next_info["time"] > info["time"]:
+            self._record_outcomes(info, next_info, next_observation, learning)
 
-    def _settle(self, info, next_info, after, learning):
-        """Record after some time what was answered or has expired, and the value of what still waits."""
-        self._taken = NOBODY
-        self._fresh = next_info["hand"]
+    def _record_outcomes(self, info, next_info, next_observation, learning):
+        """Record answered and expired notifications after time has passed, and update the value of caching."""
+        self._last_checked = NO_NOTIFICATION
+        self._arrived = next_info["hand"]
         fates = next_info["fates"].tolist()
-        cost = gained(info, next_info, "wait", "idle")
+        cost = reward_change(info, next_info, "wait", "idle")
         cost /= max(len(self._cache), 1)
-        for number in list(self._decided):
-            if fates[number] > self._open_ended:
-                described, action = self._decided.pop(number)
+        for number in list(self._pending):
+            if fates[number] > self._unseen_code:
+                description, action = self._pending.pop(number)
                 if learning:
-                    self.move(described, action, self._worths[fates[number]])
-        for number, one in list(self._cache.items()):
-            is_expired = fates[number] != self._waits
+                    reward = self._status_rewards[fates[number]]
+                    self.update_value(description, action, reward)
+        for number, cached in list(self._cache.items()):
+            is_expired = fates[number] != self._waiting_code
             if is_expired:
                 del self._cache[number]
             if not learning:
                 continue
             if is_expired:
-                following = self._worths[fates[number]]
+                following = self._status_rewards[fates[number]]
             else:
-                described = self.describe(one.codes, after)
-                following = max(self.values_of(described))
-            self.move(one.described, CACHE, one.cost + cost + following)
+                description = self.describe(cached.codes, next_observation)
+                following = max(self.action_values(description))
+            target = cached.cost + cost + following
+            self.update_value(cached.description, CACHE, target)
             if not is_expired:
-                one.described = described
-                one.cost = 0.0
+                cached.description = description
+                cached.cost = 0.0
 
 
-def gained(info, later, *parts):
-    """Return the sum of these parts of the reward between one info and a later one."""
-    return sum(later[f"parts.{part}"] - info[f"parts.{part}"] for part in parts)
+def reward_change(info, next_info, *parts):
+    """Return the change of these parts of the reward, summed, between two infos."""
+    return sum(next_info[f"parts.{part}"] - info[f"parts.{part}"] for part in parts)
 
 
 class QTable(NotificationLearner):
-    """Q-learning on a table of readable situations: the notification's first feature, the app, and the time of day.
+    r"""Q-learning with a table of readable situations: the notification's first feature (the app) and the time of day.
 
-    A situation's first visits count most: the step size of the n-th is 1 / n, but at least `rate`.
+    The step size of a situation's n-th visit is 1 / n, but at least `rate`.
 
     Attributes:
-        situations: {"app\\ttime": [values, visits]} with three of each, for show, dismiss and cache.
+        rate: Smallest step size.
+        situations: {"app\ttime": [values, visits]}, each with three numbers, for show, dismiss and cache.
 
     Source:
         Watkins (1989), Learning from delayed rewards, PhD thesis, Cambridge.
@@ -304,25 +308,25 @@ class QTable(NotificationLearner):
         notification = self._schema.notification
         self._words = notification[notification.names[0]].words
         numbers = [slot_number(60 * hour) for hour in range(24)]
-        self._slots = [SLOTS[number] for number in numbers]
+        self._hour_slots = [SLOTS[number] for number in numbers]
 
     def describe(self, codes, observation):
         word = self._words[codes[0]]
-        slot = self._slots[observation[self._hour]]
+        slot = self._hour_slots[observation[self._hour_column]]
         return f"{word}\t{slot}"
 
-    def values_of(self, described):
-        return self.situations.get(described, UNSEEN)[0]
+    def action_values(self, description):
+        return self.situations.get(description, INITIAL_VALUES)[0]
 
-    def move(self, described, action, target):
-        new = [0.0, 0.0, 0.0], [0, 0, 0]
-        values, visits = self.situations.setdefault(described, new)
+    def update_value(self, description, action, target):
+        initial = [0.0, 0.0, 0.0], [0, 0, 0]
+        values, visits = self.situations.setdefault(description, initial)
         visits[action] += 1
         rate = max(self.rate, 1 / visits[action])
         values[action] += rate * (target - values[action])
 
     def table(self) -> pd.DataFrame:
-        """Return one row per situation: its visits, the value of each action that was tried, and the best of them."""
+        """Return one row per situation: its visits, the values of the actions tried, and the best of these actions."""
         import pandas as pd
 
         rows = []
@@ -333,48 +337,49 @@ class QTable(NotificationLearner):
                 "time": time,
                 "visits": sum(visits),
             }
-            tried = [action for action in range(3) if visits[action]]
+            visited = [action for action in range(3) if visits[action]]
             for action in range(3):
                 row[ACTIONS[action]] = values[action] if visits[action] else np.nan
-            row["best"] = ACTIONS[max(tried, key=values.__getitem__)]
+            row["best"] = ACTIONS[max(visited, key=values.__getitem__)]
             rows.append(row)
         return pd.DataFrame(rows)
 
 
 @compiled
-def add_up(weights, blocks, active):
+def sum_weights(weights, blocks, active):
     """Return sums of the active weights (k,) of some blocks (b,) for show, dismiss and cache."""
     show = dismiss = cache = 0.0
     for block in blocks:
-        for at in active:
-            show += weights[0, block, at]
-            dismiss += weights[1, block, at]
-            cache += weights[2, block, at]
+        for feature in active:
+            show += weights[0, block, feature]
+            dismiss += weights[1, block, feature]
+            cache += weights[2, block, feature]
     return show, dismiss, cache
 
 
 @compiled
-def nudge(weights, blocks, active, step):
+def add_to_weights(weights, blocks, active, step):
     """Add a step to the active weights of some blocks; weights (blocks, size)."""
     for block in blocks:
-        for at in active:
-            weights[block, at] += step
+        for feature in active:
+            weights[block, feature] += step
 
 
 class LinearArrivalQ(NotificationLearner):
-    """Q-learning in which a value is a sum of weights, so that what is learned of one notification serves similar ones.
+    """Q-learning with values that are sums of weights, so that similar notifications share their experience.
 
-    Each action has weights for every value of a notification (the app, its subject, its priority) in every context
-    (always, evening, at the bar, ringer silent), and a row shared by all notifications; a value is the sum of those
-    that apply, as in the bandits (`pushlab.agents.bandits`). Showing and dismissing are estimated by Bayesian linear
-    regression on outcomes, putting off by small steps, since its targets move while the others are learned.
+    Each action has weights for every value of a notification (its app, subject or priority) in every context (always,
+    evening, at the bar, ringer silent), and a row of weights shared by all notifications. A value is the sum of the
+    active weights, as in the bandits (`pushlab.agents.bandits`). The values of show and dismiss are estimated by
+    Bayesian linear regression on outcomes. The value of cache is learned by gradient steps, since its targets move
+    while the other two are learned.
 
     Attributes:
-        prior: Variance of the weights at first (a shared weight ten times that).
+        prior: Prior variance of the weights (ten times as large for shared weights).
         noise: Variance of a notification's outcome about its expected value.
-        rate: Step size of putting off, divided by the number of weights that apply.
-        weights: (3, blocks, size) of show, dismiss and cache.
-        covariances: (2, blocks, size, size) of the first two.
+        rate: Step size for the value of cache, divided by the number of active weights.
+        weights: Weights of show, dismiss and cache, (3, blocks, size).
+        covariances: Covariances of the weights of show and dismiss, (2, blocks, size, size).
     """
 
     name = "linear Q"
@@ -404,10 +409,12 @@ class LinearArrivalQ(NotificationLearner):
             self.covariances = self._prior_covariances(shape)
         if self.weights.shape[1:] != shape:
             raise ValueError(
-                f"what was learned are {self.weights.shape[1:]} weights, and this environment's schema "
-                f"needs {shape}; load users with one shared schema"
+                f"{self.name} has learned weights {self.weights.shape[1:]} (rows, features), but this environment's "
+                f"schema needs {shape}; load users with one shared schema"
             )
-        self._seen = None, None  # an observation and its active features
+        # The last described observation and its active features.
+        self._last_observation = None
+        self._active = None
 
     def _prior_covariances(self, shape):
         variances = np.full(shape, self.prior)
@@ -415,25 +422,26 @@ class LinearArrivalQ(NotificationLearner):
         return np.stack([prior_covariance(variances)] * 2)
 
     def describe(self, codes, observation):
-        if self._seen[0] is not observation:
-            self._seen = observation, self._features.active(observation)
+        if self._last_observation is not observation:
+            self._last_observation = observation
+            self._active = self._features.active(observation)
         blocks = np.append(0, codes + self._starts)
-        return blocks, self._seen[1]
+        return blocks, self._active
 
-    def values_of(self, described):
-        return add_up(self.weights, *described)
+    def action_values(self, description):
+        return sum_weights(self.weights, *description)
 
-    def move(self, described, action, target):
+    def update_value(self, description, action, target):
         if action == CACHE:
-            self._step_towards(described, action, target)
+            self._gradient_step(description, action, target)
             return
-        belief = self.weights[action], self.covariances[action]
-        observe(*belief, *described, target, noise=self.noise)
+        distribution = self.weights[action], self.covariances[action]
+        update_weights(*distribution, *description, target, noise=self.noise)
 
-    def _step_towards(self, described, action, target):
-        """Move the weights that apply by a step of stochastic gradient descent."""
-        blocks, active = described
-        error = target - self.values_of(described)[action]
+    def _gradient_step(self, description, action, target):
+        """Move the active weights by a step of stochastic gradient descent."""
+        blocks, active = description
+        error = target - self.action_values(description)[action]
         count = len(blocks) * len(active)
         step = self.rate * error / count
-        nudge(self.weights[action], blocks, active, step)
+        add_to_weights(self.weights[action], blocks, active, step)

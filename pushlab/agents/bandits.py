@@ -1,17 +1,17 @@
-"""Learning a user from nothing: contextual bandits that choose among candidates and learn after every answer.
+"""Contextual bandits for a cold start: they choose among candidates and learn after every answer.
 
-All three believe the same thing about a user. Every value of a notification (news, an e-mail, the chat app) has its
-own row of weights, one for each thing a context may hold (always, evening, at the bar, headphones in); what a
-notification is worth in a context is the sum over its values of the weights of what the context holds, and one more
-row is shared by all notifications. What an answer says about news in the evening so serves every notification of news,
-which is why some thousand answers are enough to learn habits out of some thousand pairs.
+All three use the same model of a user. Each value of a notification (news, an e-mail, the chat app) has a row of
+weights, one per feature of the context (always, evening, at the bar, headphones in). The score of a notification in a
+context is the sum of the weights of its values for the active features. One more row is shared by all notifications.
+An answer about news in the evening therefore informs every news notification. Some thousand answers are enough to
+learn habits of some thousand pairs.
 
-They differ in how they try things out: by the roll of a die (ε-greedy), by the benefit of the doubt (LinUCB), or by
-believing a draw from what may be true (Thompson sampling).
+They differ in exploration: random choices (ε-greedy), upper confidence bounds (LinUCB), or draws from the posterior
+(Thompson sampling).
 
-**The cold-start study compares ThompsonSampling with its defaults with the baselines.** It and the prior variances were
-chosen on private users (`pushlab.users.synthesis.make_user`, seeds from 100 on), before anyone looked at the shipped
-ones.
+**The cold-start study compares ThompsonSampling with the baselines, all with their defaults.** Its default and the
+prior variances were chosen on private users (`pushlab.users.synthesis.make_user`, seeds from 100 on), before the
+shipped users were used.
 """
 
 from collections.abc import Sequence
@@ -21,35 +21,35 @@ import numpy as np
 from pushlab.agents.protocol import FLOATS, Agent, own_chance
 from pushlab.agents.push import (
     ContextFeatures,
-    candidates_of,
-    columns_that_differ,
-    context_of,
+    context_codes,
+    unique_candidates,
+    varying_columns,
 )
 from pushlab.agents.weights import (
     block_sums,
-    expected_chance,
-    observe,
+    expected_probability,
     prior_covariance,
+    update_weights,
 )
 from pushlab.ground.arguments import number
 
 
 class Bandit(Agent):
-    """The common part of the three: the belief, the candidates, and learning.
+    """Base class of the three bandits: the weights, the candidates, and learning.
 
     Attributes:
         crossed: Names of the context features to use; None uses all of the schema.
-        shared: Prior variance, in log-odds, of the weights shared by all notifications.
-        single: Of the constant weight of each value of a notification.
-        pair: Of each weight of a value in a context.
-        noise: Variance of an answer in a linear model; None for a logistic one.
-        candidates: The notifications to choose from, int64 (k, notification components), after `begin`.
+        shared_variance: Prior variance, in log-odds, of the weights shared by all notifications.
+        value_variance: Prior variance of the constant weight of each value of a notification.
+        context_variance: Prior variance of each weight of a value for a context feature.
+        noise: Variance of an answer in a linear model; None for a logistic model.
+        candidates: The notifications to choose from, int64 (k, notification components), set by `begin`.
     """
 
     crossed: Sequence[str] | None = None
-    shared = 1.0
-    single = 0.3
-    pair = 0.3
+    shared_variance = 1.0
+    value_variance = 0.3
+    context_variance = 0.3
     noise: float | None = None
     saved = {"mean": FLOATS, "covariance": FLOATS}
 
@@ -58,39 +58,39 @@ class Bandit(Agent):
         self.covariance = None
 
     def begin(self, env, seed):
-        self.candidates = candidates_of(env)
+        self.candidates = unique_candidates(env)
         schema = env.unwrapped.world.schema
         self.features = ContextFeatures(schema.context, self.crossed)
         # Block 0 is shared by all notifications.
         self._starts = schema.notification.starts + 1
-        self._differ = columns_that_differ(self.candidates)
-        own = self._blocks_of(self.candidates)
-        self._blocks, where = np.unique(own, return_inverse=True)
-        self._members = where.reshape(own.shape)
+        self._varying = varying_columns(self.candidates)
+        blocks = self._notification_blocks(self.candidates)
+        self._blocks, positions = np.unique(blocks, return_inverse=True)
+        self._block_positions = positions.reshape(blocks.shape)
         self._rng = own_chance(seed)
         count = int(schema.notification.sizes.sum())
         shape = (1 + count, self.features.size)
         if self.mean is None:
-            variances = np.full(shape, self.pair)
-            variances[:, 0] = self.single
-            variances[0] = self.shared
+            variances = np.full(shape, self.context_variance)
+            variances[:, 0] = self.value_variance
+            variances[0] = self.shared_variance
             self.mean = np.zeros(shape)
             self.covariance = prior_covariance(variances)
         if self.mean.shape != shape:
             raise ValueError(
-                f"{self.name} has learned weights {self.mean.shape} (rows, features), and this environment's schema "
+                f"{self.name} has learned weights {self.mean.shape} (rows, features), but this environment's schema "
                 f"needs {shape}; load users with one shared schema"
             )
 
-    def _blocks_of(self, notifications):
-        """Return the blocks that each notification consists of, int64 (rows, 1 + components that differ)."""
-        own = notifications[:, self._differ]
-        own = own + self._starts[self._differ]
-        shared = np.zeros((len(own), 1), np.int64)
-        return np.hstack([shared, own])
+    def _notification_blocks(self, notifications):
+        """Return the blocks of each notification, int64 (rows, 1 + varying components). The first is the shared one."""
+        codes = notifications[:, self._varying]
+        blocks = codes + self._starts[self._varying]
+        shared = np.zeros((len(blocks), 1), np.int64)
+        return np.hstack([shared, blocks])
 
     def act(self, observation, info, explore=True):
-        active = self.features.active(context_of(observation))
+        active = self.features.active(context_codes(observation))
         sums = block_sums(self.mean, self.covariance, self._blocks, active)
         if explore:
             self.propensity = None
@@ -102,21 +102,21 @@ class Bandit(Agent):
 
     def _best(self, sums):
         """Return the row of the candidate whose blocks have the largest sum."""
-        return sums[self._members].sum(axis=1).argmax()
+        return sums[self._block_positions].sum(axis=1).argmax()
 
     def _explore(self, centre, variance):
-        """Return the row of the candidate to send while learning, from mean and variance of each block's sum.
+        """Return the row of an exploring choice, from mean and variance of each block's sum.
 
-        It sets `propensity` if that is known.
+        It sets `propensity` if the probability is known.
         """
         raise NotImplementedError(f"{type(self).__name__} has no method _explore")
 
     def learn(self, transition):
-        active = self.features.active(context_of(transition.observation))
+        active = self.features.active(context_codes(transition.observation))
         notification = np.asarray(transition.action, np.int64)
-        blocks = self._blocks_of(notification[None])[0]
+        blocks = self._notification_blocks(notification[None])[0]
         opened = float(transition.next_info["opened"])
-        observe(
+        update_weights(
             self.mean,
             self.covariance,
             blocks,
@@ -128,32 +128,33 @@ class Bandit(Agent):
     def probability(
         self, contexts: np.ndarray, notifications: np.ndarray
     ) -> np.ndarray:
-        """Return the probability of opening that the agent expects now (rows,), for codes of both, one row each.
+        """Return the agent's current estimate of the probability of an open (rows,), for codes of both, one row each.
 
-        For what it sends this is close to the truth. For what it never sends again after a bad start it is too low,
-        since nothing corrects it.
+        It is accurate for notifications that the agent still sends. It is too low for those that it no longer sends
+        after early failures, since no answer corrects it.
         """
         expected = np.empty(len(contexts))
-        every = self._blocks_of(np.asarray(notifications))
-        for row, (context, blocks) in enumerate(zip(contexts, every)):
+        all_blocks = self._notification_blocks(np.asarray(notifications))
+        for row, (context, blocks) in enumerate(zip(contexts, all_blocks)):
             active = self.features.active(context)
             sums = block_sums(self.mean, self.covariance, blocks, active)
             centre, variance = map(np.sum, sums)
             if self.noise is None:
-                expected[row] = expected_chance(centre, variance)
+                expected[row] = expected_probability(centre, variance)
             else:
                 expected[row] = np.clip(centre, 0, 1)
         return expected
 
 
 class EpsilonGreedy(Bandit):
-    """Sends what it believes to be best, and with probability ε any candidate.
+    """Sends the candidate with the highest expected value, and with probability ε a random one.
 
     Args:
         epsilon: ε at the first step.
 
     Attributes:
-        half_at: Steps after which ε has fallen to half: epsilon / (1 + step / half_at); infinity keeps it.
+        half_at: Number of steps after which ε has halved: ε is epsilon / (1 + step / half_at). Infinity keeps it
+            constant.
     """
 
     name = "eps-greedy"
@@ -182,22 +183,22 @@ class EpsilonGreedy(Bandit):
 
 
 class LinUCB(Bandit):
-    """Sends what could be best: expected value plus `width` standard deviations.
+    """Sends the candidate with the highest upper bound: expected value plus `width` standard deviations.
 
-    A linear model of opened (1) or not (0), as in the paper, with prior variances in its units.
+    As in the paper, the model is linear, with outcomes 1 (opened) and 0. The prior variances are in its units.
 
     Args:
         width: Number of standard deviations.
 
     Source:
         Li, Chu, Langford & Schapire (2010), A contextual-bandit approach to personalized news article recommendation,
-        WWW. Ours: independent blocks instead of one matrix, which would make a step too slow.
+        WWW. It differs in having independent blocks instead of one matrix, which would make a step too slow.
     """
 
     name = "LinUCB"
-    shared = 0.04
-    single = 0.03
-    pair = 0.01
+    shared_variance = 0.04
+    value_variance = 0.03
+    context_variance = 0.01
     noise = 0.25
 
     def __init__(self, width: float = 1.5):
@@ -206,21 +207,22 @@ class LinUCB(Bandit):
 
     def _explore(self, centre, variance):
         self.propensity = 1.0
-        own = self._members[:, 1:]  # the shared block makes no candidate better
-        expected = centre[own].sum(axis=1)
-        deviation = np.sqrt(variance[own].sum(axis=1))
+        # The shared block is the same for all candidates.
+        positions = self._block_positions[:, 1:]
+        expected = centre[positions].sum(axis=1)
+        deviation = np.sqrt(variance[positions].sum(axis=1))
         return (expected + self.width * deviation).argmax()
 
 
 class ThompsonSampling(Bandit):
-    """Draws weights from its belief, and sends what would be best if they were true.
+    """Draws weights from the posterior and sends the best candidate under the drawn weights.
 
-    Uncertain weights have differing draws, so it explores them. In a given context only the sum of each block
-    matters, so one normal number is drawn per block.
+    Draws of uncertain weights vary, so it explores them. In a given context only the sum of each block matters, so it
+    draws one normal number per block.
 
     Args:
-        width: Factor on the standard deviation of the draws. 1 is the belief itself, and explores for too long: some
-            fifty rows of weights are uncertain at once, and the one with the highest draw is sent. A quarter of it
+        width: Factor on the standard deviation of the draws. 1 is the posterior itself, which explores for too long:
+            some fifty rows of weights are uncertain at once, and the one with the highest draw is sent. A quarter
             learns best within three months (the table is in data/studies/README.md).
 
     Source:

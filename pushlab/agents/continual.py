@@ -1,22 +1,22 @@
-"""Learners of arrivals that try to keep what they learned of an earlier user: by replay, or by elastic weights.
+"""Arrival learners for continual learning: plain gradient descent, experience replay, and elastic weights.
 
-All three learn by small steps, so later answers displace what earlier ones taught. `LinearArrivalQ`, their base, does
-not forget like this: its Bayesian regression weighs all answers alike, as replaying everything would (exactly within
-each of its blocks of weights).
+All three learn by gradient steps, so later answers overwrite earlier ones. `LinearArrivalQ`, their base class, doesn't
+forget in this way: its Bayesian regression weights all answers equally, as a replay of all of them would. Within each
+block of weights this is exact.
 """
 
 import numpy as np
 
-from pushlab.agents.arrivals import CACHE, LinearArrivalQ, nudge
+from pushlab.agents.arrivals import CACHE, LinearArrivalQ, add_to_weights
 from pushlab.agents.protocol import FLOATS
 from pushlab.ground.arguments import number, whole
 
 
 class SmallSteps(LinearArrivalQ):
-    """Linear Q-learning in which each answer moves the weights that apply a little: stochastic gradient descent.
+    """Linear Q-learning by stochastic gradient descent: each answer moves the active weights by a small step.
 
     Attributes:
-        rate: Share of the error that one answer removes, divided evenly among the weights that apply.
+        rate: Fraction of the error that one answer removes, divided evenly among the active weights.
     """
 
     name = "small steps"
@@ -25,11 +25,11 @@ class SmallSteps(LinearArrivalQ):
     def _prior_covariances(self, shape):
         return None
 
-    def move(self, described, action, target):
-        self._step_towards(described, action, target)
+    def update_value(self, description, action, target):
+        self._gradient_step(description, action, target)
 
 
-def _answers(rows):
+def _restore_answers(rows):
     """Restore answers from JSON."""
     return [
         ((np.array(blocks), np.array(active)), action, outcome)
@@ -38,16 +38,18 @@ def _answers(rows):
 
 
 class Replaying(SmallSteps):
-    """Keeps a reservoir of answers and learns again from some of them after each new one.
+    """Stores answers in a reservoir and replays some of them after each new answer.
 
-    Every answer so far has the same chance to be in the reservoir, however old it is. Outcomes of putting off aren't
-    stored: they are estimates, which get old.
+    Every answer so far is in the reservoir with the same probability, regardless of its age. Outcomes of caching
+    aren't stored: they are estimates, which become outdated.
 
     Args:
-        times: Number of stored answers to learn from after each new one.
+        times: Number of stored answers to replay after each new answer.
 
     Attributes:
-        size: Number of answers in the reservoir.
+        size: Capacity of the reservoir.
+        memory: The stored answers.
+        seen: Number of answers so far.
 
     Source:
         Vitter (1985), Random sampling with a reservoir, ACM Trans. Math. Softw. 11(1), algorithm R; Chaudhry et al.
@@ -56,7 +58,7 @@ class Replaying(SmallSteps):
 
     name = "replays"
     size = 1000
-    saved = {**SmallSteps.saved, "memory": _answers, "seen": int}
+    saved = {**SmallSteps.saved, "memory": _restore_answers, "seen": int}
 
     def __init__(self, times: int = 1):
         super().__init__()
@@ -66,36 +68,42 @@ class Replaying(SmallSteps):
 
     def begin(self, env, seed):
         super().begin(env, seed)
-        # Exploration is the same, whatever is replayed.
-        (self._draws,) = self._rng.spawn(1)
+        # A separate generator, so that replay doesn't change exploration.
+        (self._replay_rng,) = self._rng.spawn(1)
 
-    def move(self, described, action, target):
-        super().move(described, action, target)
+    def update_value(self, description, action, target):
+        super().update_value(description, action, target)
         if action == CACHE:
             return
         self.seen += 1
-        place = len(self.memory)
+        slot = len(self.memory)
         if self.seen > self.size:
-            place = int(self._draws.integers(self.seen))
-        if place < self.size:
-            self.memory[place : place + 1] = [(described, action, target)]
-        again = self._draws.integers(len(self.memory), size=self.times)
-        for at in again:
-            super().move(*self.memory[at])
+            slot = int(self._replay_rng.integers(self.seen))
+        if slot < self.size:
+            self.memory[slot : slot + 1] = [(description, action, target)]
+        indices = self._replay_rng.integers(len(self.memory), size=self.times)
+        for index in indices:
+            super().update_value(*self.memory[index])
 
 
 class Elastic(SmallSteps):
-    """Pulls weights back to their earlier values, the more, the more answers they took part in: elastic weights.
+    """Pulls weights back to their earlier values, in proportion to their importance: elastic weights.
 
-    It gets the signal of a change of task, but not the task. Then its weights become the anchor w*, and every later
-    step also descends the penalty strength / 2 · Σ F (w - w*)². F is the diagonal of the Fisher information of all
-    answers so far, per answer; for a sum of weights with Gaussian noise of variance 1 that is the share of the answers
-    in which a weight applied. With the whole matrix instead of its diagonal, and the sum over the answers instead of
-    their mean, the penalty would lose nothing of a linear model's old answers: that is Bayesian regression.
-    `LinearArrivalQ` keeps the matrix of each block of weights.
+    It is notified of a change of task, but ignores the task's name. At each change its weights become the anchor w*,
+    and every later step also descends the penalty strength / 2 · Σ F (w - w*)². F is the diagonal of the Fisher
+    information of all answers so far, per answer. For a sum of weights with Gaussian noise of variance 1, this is the
+    fraction of the answers in which a weight was active. With the full matrix, and a sum over answers instead of a
+    mean, the penalty would preserve all information of a linear model's old answers, as Bayesian regression does.
+    `LinearArrivalQ` stores the matrix of each block of weights.
 
     Args:
-        strength: Strength of the penalty; 0 is none.
+        strength: Strength of the penalty; 0 disables it.
+
+    Attributes:
+        anchor: Weights of show and dismiss at the last change of task, (2, blocks, size).
+        fisher: Fisher information F of these weights.
+        active_counts: Number of answers in which each weight was active.
+        answers: Number of answers to show and dismiss, (2,).
 
     Source:
         Kirkpatrick et al. (2017), Overcoming catastrophic forgetting in neural networks, PNAS 114(13), equation 3; one
@@ -106,7 +114,7 @@ class Elastic(SmallSteps):
     saved = {
         **SmallSteps.saved,
         "answers": FLOATS,
-        "applied": FLOATS,
+        "active_counts": FLOATS,
         "anchor": FLOATS,
         "fisher": FLOATS,
     }
@@ -115,28 +123,28 @@ class Elastic(SmallSteps):
         super().__init__()
         self.strength = number("strength", strength, 0)
         self.anchor = None
-        self.applied = None
+        self.active_counts = None
         self.fisher = None
         self.answers = np.zeros(2)
 
     def begin_task(self, task, learning):
-        if learning and self.applied is not None:
+        if learning and self.active_counts is not None:
             self.anchor = self.weights[:CACHE].copy()
             answers = np.maximum(self.answers, 1)
-            self.fisher = self.applied / answers[:, None, None]
+            self.fisher = self.active_counts / answers[:, None, None]
 
-    def move(self, described, action, target):
-        super().move(described, action, target)
+    def update_value(self, description, action, target):
+        super().update_value(description, action, target)
         if action == CACHE:
             return
-        blocks, active = described
-        if self.applied is None:
-            self.applied = np.zeros_like(self.weights[:CACHE])
-        nudge(self.applied[action], blocks, active, 1.0)
+        blocks, active = description
+        if self.active_counts is None:
+            self.active_counts = np.zeros_like(self.weights[:CACHE])
+        add_to_weights(self.active_counts[action], blocks, active, 1.0)
         self.answers[action] += 1
         if self.anchor is not None:
             count = len(blocks) * len(active)
             rate = self.strength * self.rate / count
             pull = np.minimum(rate * self.fisher[action], 1)
-            back = self.anchor[action] - self.weights[action]
-            self.weights[action] += pull * back
+            difference = self.anchor[action] - self.weights[action]
+            self.weights[action] += pull * difference

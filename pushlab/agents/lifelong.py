@@ -1,7 +1,7 @@
-"""Agents for a lifetime of several tasks, made from any learner: three ways to treat earlier knowledge.
+"""Wrappers that adapt any learner to a lifetime of several tasks, in three ways.
 
-A plain learner keeps one model and goes on learning. `Restarting` begins anew at each task, `Told` has a learner for
-each task's name, and `Recognising` has several too, but finds out by itself which user it serves.
+A plain learner has one model for all tasks. `Restarting` creates a new learner for each task. `Told` has a learner for
+each task name. `Recognising` also has several learners, but infers the current user from the answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ from pushlab.ground.arguments import function
 
 
 class Wrapped(Agent):
-    """The common part of the three: one learner at a time, `learner`, acts and learns.
+    """Base class of the wrappers: it delegates to the current `learner`.
 
     Args:
-        make: Function without arguments that makes a fresh learner.
+        make: Function without arguments that returns a new learner.
         name: Label in logs and pictures.
     """
 
@@ -44,18 +44,18 @@ class Wrapped(Agent):
         return {"learner": self.learner.state()}
 
     def load(self, state):
-        self.learner = self._restored(state["learner"])
+        self.learner = self._restore(state["learner"])
 
-    def _restored(self, state):
+    def _restore(self, state):
         learner = self.make()
         learner.load(state)
         return learner
 
 
 class Restarting(Wrapped):
-    """Begins anew whenever the training of a task begins; in tests it uses what it learned last.
+    """Creates a new learner whenever the training of a task starts. Tests use the last one.
 
-    It forgets everything, so what it earns in training is what the task is worth to a beginner.
+    It forgets everything, so its rewards in training are those of a beginner at the task.
     """
 
     name = "restarts"
@@ -66,7 +66,7 @@ class Restarting(Wrapped):
 
 
 class Told(Wrapped):
-    """Has a learner for each task and gets the task's name: nothing interferes, and nothing carries over."""
+    """Has a learner for each task, selected by the task's name. Tasks neither interfere nor share experience."""
 
     name = "one a task"
 
@@ -85,42 +85,44 @@ class Told(Wrapped):
         learners = self.learners.items()
         return {
             "task": self.task,
-            "learners": {task: one.state() for task, one in learners},
+            "learners": {task: learner.state() for task, learner in learners},
         }
 
     def load(self, state):
-        learners = state["learners"].items()
-        self.learners = {task: self._restored(one) for task, one in learners}
+        states = state["learners"].items()
+        self.learners = {task: self._restore(saved) for task, saved in states}
         self.task = state["task"]
         self.learner = self.learners.get(self.task) or self.make()
 
 
 class Recognising(Wrapped):
-    """Has a learner for each user so far, and recognises users by how much they open.
+    """Has a learner for each user so far, and infers the current user from the fraction of opens.
 
-    It remembers the last answers, and of each user how many notifications were opened and how many weren't. Before
-    each episode it takes the learner of the user under whom those answers are likeliest. If they are likelier still
-    from a new user, by `surprise`, it begins with a new learner (in training only). So a change costs it about a day.
-    Users who open equally much are one user to it. It counts the answers of pushlab/push-v0, also those to unseen
-    notifications, which the user would or would not have opened.
+    It stores the last answers, and for each user the numbers of notifications opened and not opened. Before each
+    episode it selects the learner of the user with the highest likelihood of those answers. If a new user has a higher
+    log-likelihood by `surprise`, it creates a new learner (in training only). A change of user is therefore detected
+    about a day late. Users with similar fractions of opens aren't distinguished. It counts the answers of
+    pushlab/push-v0, also those to unseen notifications, which the user would or would not have opened.
 
     Attributes:
-        window: Number of answers that it remembers, about a day's.
-        surprise: How much likelier a new user must make the answers, as a natural logarithm.
+        window: Number of stored answers, about a day's.
+        surprise: Minimal difference of log-likelihoods for a new user.
         users: A list of [opened, not opened, learner].
-        met: The index of the user of each episode so far.
+        current_user: Index of the current user.
+        recent: The stored answers, 1 for an open and 0 for any other answer.
+        met: Index of the user of each episode so far.
     """
 
     name = "recognises"
     window = 30
     surprise = 5.0
-    saved = {"now": int, "recent": list, "met": list}
+    saved = {"current_user": int, "recent": list, "met": list}
 
     def __init__(self, make, name=None):
         super().__init__(make, name)
         self.users: list[Any] = [[0, 0, self.learner]]
-        self.now = 0
-        self.recent = []  # 1 for an open, 0 for another answer
+        self.current_user = 0
+        self.recent = []
         self.met = []
         self._is_learning = True
 
@@ -128,24 +130,24 @@ class Recognising(Wrapped):
         self._is_learning = learning  # the task's name isn't used
 
     def begin(self, env, seed):
-        self.now = self.recognise()
-        self.learner = self.users[self.now][2]
-        self.met.append(self.now)
-        self._opened = 0
-        self._others = 0
+        self.current_user = self.recognise()
+        self.learner = self.users[self.current_user][2]
+        self.met.append(self.current_user)
+        self._n_opened = 0
+        self._n_others = 0
         super().begin(env, seed)
 
     def recognise(self) -> int:
-        """Return the index of the user whose answers the last ones most likely are, of a new one if necessary."""
+        """Return the index of the most likely user; in training, add a new user if the answers require it."""
         opened = sum(self.recent)
         recent = opened, len(self.recent) - opened
         if not self.recent:
-            return self.now
-        likely = [log_likelihood(recent, user) for user in self.users]
-        best = likely.index(max(likely))
+            return self.current_user
+        likelihoods = [log_likelihood(recent, user) for user in self.users]
+        best = likelihoods.index(max(likelihoods))
         is_full = len(self.recent) == self.window
-        of_new = log_likelihood(recent, (0, 0))
-        is_new = of_new > likely[best] + self.surprise
+        new_likelihood = log_likelihood(recent, (0, 0))
+        is_new = new_likelihood > likelihoods[best] + self.surprise
         if self._is_learning and is_full and is_new:
             self.users.append([0, 0, self.make()])
             return len(self.users) - 1
@@ -160,46 +162,50 @@ class Recognising(Wrapped):
         super().learn(transition)
 
     def _count(self, info):
-        """Remember new answers; those that leave the window are counted for the present user."""
-        opened = info["opens"] + info["missed"]
-        others = info["refusals"] + info["spared"]
-        self.recent.extend([1] * int(opened - self._opened))
-        self.recent.extend([0] * int(others - self._others))
-        self._opened = opened
-        self._others = others
+        """Store new answers; those that leave the window are counted for the current user."""
+        n_opened = info["opens"] + info["missed"]
+        n_others = info["refusals"] + info["spared"]
+        self.recent.extend([1] * int(n_opened - self._n_opened))
+        self.recent.extend([0] * int(n_others - self._n_others))
+        self._n_opened = n_opened
+        self._n_others = n_others
         while len(self.recent) > self.window:
             answer = self.recent.pop(0)
             if self._is_learning:
-                self.users[self.now][1 - answer] += 1
+                self.users[self.current_user][1 - answer] += 1
 
     def state(self):
-        users = [[*counts, one.state()] for *counts, one in self.users]
+        users = [[*counts, learner.state()] for *counts, learner in self.users]
         return {**Agent.state(self), "users": users}
 
     def load(self, state):
-        others = dict(state)
+        attributes = dict(state)
         self.users = [
-            [*counts, self._restored(learner)]
-            for *counts, learner in others.pop("users")
+            [*counts, self._restore(learner)]
+            for *counts, learner in attributes.pop("users")
         ]
-        Agent.load(self, others)
-        self.learner = self.users[self.now][2]
+        Agent.load(self, attributes)
+        self.learner = self.users[self.current_user][2]
 
 
 def log_likelihood(
     answers: Sequence[float],
-    known: Sequence[float],
+    previous: Sequence[float],
 ) -> float:
-    """Return the natural log of the probability of answers (opened, not) in a row, after known ones (opened, not).
+    """Return the log-probability of a sequence of answers (opened, not opened), given earlier ones.
 
-    The share that a user opens is unknown and at first any share is as likely: Laplace's rule of succession.
+    The prior of the user's fraction of opens is uniform (Laplace's rule of succession).
+
+    Args:
+        answers: Numbers of opened and of other notifications in the sequence.
+        previous: The same numbers for the earlier answers.
 
     >>> import math
     >>> round(math.exp(log_likelihood((1, 0), (0, 0))), 3), round(math.exp(log_likelihood((2, 0), (8, 0))), 3)
     (0.5, 0.818)
     """
-    a = known[0] + 1
-    b = known[1] + 1
+    a = previous[0] + 1
+    b = previous[1] + 1
     opened, not_opened = answers
     before = lgamma(a + b) - lgamma(a) - lgamma(b)
     after = before + lgamma(a + opened) + lgamma(b + not_opened)

@@ -1,4 +1,4 @@
-"""Agents for dynamical models: always the same action, a rule with two thresholds, and fitted Q iteration."""
+"""Agents for dynamical models: a constant action, a rule with two thresholds, and fitted Q iteration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pushlab.ground.arguments import demand, function, number, whole
 
 
 class Constant(Deterministic):
-    """The same action in every state.
+    """Takes the same action in every state.
 
     >>> Constant(3, "both drugs").act(observation=None, info={})
     3
@@ -31,13 +31,13 @@ class Constant(Deterministic):
 
 
 class BangBang(Deterministic):
-    """Full treatment while one observed variable is high, none while it is low, and between the two as before.
+    """Treats fully above one threshold of an observed variable, not at all below another; in between it continues.
 
     Args:
-        component: Component of the observation.
-        above: Treatment starts when it has reached this value.
-        below: Treatment stops when it has fallen to this value, at most `above`.
-        on, off: The two actions.
+        component: Index of the variable in the observation.
+        above: Treatment starts when the variable has reached this value.
+        below: Treatment stops when the variable has fallen to this value, at most `above`.
+        on, off: Actions during and without treatment.
         name: Label in logs and pictures.
     """
 
@@ -62,35 +62,34 @@ class BangBang(Deterministic):
 
     def act(self, observation, info, explore=True):
         value = observation[self.component]
-        threshold_reached = value >= self.above
-        self._is_treating = threshold_reached or (
-            self._is_treating and value > self.below
-        )
+        continues = self._is_treating and value > self.below
+        self._is_treating = value >= self.above or continues
         return self.on if self._is_treating else self.off
 
 
 class FittedQIteration(Agent):
     """Learns the value of each action from stored steps, with extremely randomised trees.
 
-    One forest per action maps an observation to the return from there on. Its targets are r + discount * max Q of the
-    following state, again and again, until rewards far ahead have propagated: at a discount of 0.98 that takes some
-    hundreds of iterations. Growing trees is the slow part, and the shape of a tree changes little from one iteration
-    to the next. So a forest is grown `growths` times, and between two growths only the values in its leaves are
-    computed again, `sweeps` times: `growths * sweeps` iterations in all. (If many rewards are equal, grow more often:
-    the first forest sees only rewards and can't separate equal ones.)
+    One forest per action maps an observation to the return. Its targets, reward + discount * max Q(next observation),
+    are computed iteratively until distant rewards have propagated. At a discount of 0.98 this takes some hundreds of
+    iterations. Growing trees is slow, and their shape changes little between iterations. So the forests are grown only
+    `growths` times. After each growth the values of their leaves are updated `sweeps` times, which gives
+    `growths * sweeps` iterations in total. If many rewards are equal, grow more often: the first forests fit only the
+    rewards, and can't separate equal ones.
 
     Args:
         actions: Number of actions.
         discount: Weight of a reward one step later.
         trees: Number of trees in each forest.
         leaf: Minimal number of steps in a leaf.
-        growths, sweeps: See above.
-        see: Function of observations (n, …) that returns inputs of the forests (n, inputs), or None.
+        growths: Number of times that the forests are grown.
+        sweeps: Number of updates of the leaf values after each growth.
+        transform: Function of observations (n, …) that returns inputs of the forests (n, inputs), or None.
         seed: Seed of the forests.
-        every: Number of episodes after which it learns again from all steps that `learn` got; None: only in `fit`.
+        every: Number of episodes after which `learn` fits again to all stored steps. If it is None, only `fit` learns.
 
     Attributes:
-        explore: Share of actions drawn at random while exploring.
+        epsilon: Fraction of random actions while exploring.
 
     Source:
         Ernst, Geurts & Wehenkel (2005), JMLR 6, 503-556; trees that stay over iterations as in their section 4.4; for
@@ -98,8 +97,8 @@ class FittedQIteration(Agent):
     """
 
     name = "fitted Q iteration"
-    explore = 0.15
-    saved = {"steps": list, "fitted": int, "episodes": int}
+    epsilon = 0.15
+    saved = {"steps": list, "n_fitted": int, "episodes": int}
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class FittedQIteration(Agent):
         leaf: int = 2,
         growths: int = 10,
         sweeps: int = 40,
-        see: Callable | None = None,
+        transform: Callable | None = None,
         seed: int = 0,
         every: int | None = None,
     ):
@@ -119,12 +118,12 @@ class FittedQIteration(Agent):
         self.leaf = whole("leaf", leaf, 1)
         self.growths = whole("growths", growths, 1)
         self.sweeps = whole("sweeps", sweeps, 1)
-        self.see = see and function("see", see)
+        self.transform = transform and function("transform", transform)
         self.seed = whole("seed", seed, 0)
         self.every = None if every is None else whole("every", every, 1)
         self.episodes = 0
         self.steps = []
-        self.fitted = 0  # number of steps in the forests
+        self.n_fitted = 0  # number of steps that the forests were fitted to
         self.forests = None
         self.begin(None, seed)
 
@@ -140,35 +139,35 @@ class FittedQIteration(Agent):
         observations: np.ndarray,
         explore: bool = True,
     ) -> np.ndarray:
-        """Return an action for each observation (n, …), int64 (n,); `propensity` is then that of the last."""
+        """Return an action for each observation (n, …), int64 (n,), and set `propensity` to that of the last."""
         n = len(observations)
-        share = self.explore if explore else 0.0
+        epsilon = self.epsilon if explore else 0.0
         is_random = np.zeros(n, bool)
         if explore:
-            is_random = self._rng.random(n) < share
+            is_random = self._rng.random(n) < epsilon
         if self.forests is None:
             self.propensity = 1 / self.actions
             return self._rng.integers(self.actions, size=n)
         best = self.values(observations).argmax(axis=1)
-        chosen = best
+        actions = best
         if explore:
-            drawn = self._rng.integers(self.actions, size=n)
-            chosen = np.where(is_random, drawn, best)
-        is_best = float(chosen[-1] == best[-1])
-        self.propensity = share / self.actions + (1 - share) * is_best
-        return chosen
+            random_actions = self._rng.integers(self.actions, size=n)
+            actions = np.where(is_random, random_actions, best)
+        is_best = float(actions[-1] == best[-1])
+        self.propensity = epsilon / self.actions + (1 - epsilon) * is_best
+        return actions
 
     def values(self, observations: np.ndarray) -> np.ndarray:
         """Return the value of each action, float64 (n, actions)."""
-        demand(self.forests is not None, "nothing has been learned: call fit() first")
-        leaves = self._leaves_of_all(self._inputs(observations))
-        worth = map(_mean_over_trees, leaves, self._worth)
-        return np.stack([*worth], axis=1)
+        demand(self.forests is not None, "no values yet: call fit() first")
+        leaves = self._all_leaves(self._inputs(observations))
+        values = map(_mean_over_trees, leaves, self._leaf_values)
+        return np.stack([*values], axis=1)
 
     def _inputs(self, observations):
         inputs = np.asarray(observations)
-        if self.see is not None:
-            inputs = self.see(inputs)
+        if self.transform is not None:
+            inputs = self.transform(inputs)
         return np.ascontiguousarray(inputs, np.float32)
 
     def fit(
@@ -179,7 +178,7 @@ class FittedQIteration(Agent):
         following: np.ndarray,
         terminated: np.ndarray | None = None,
     ) -> FittedQIteration:
-        """Learn from n steps: observations and following (n, …); actions, rewards and, if given, terminated (n,)."""
+        """Fit to n steps: observations and following ones (n, …); actions, rewards and terminated (n,)."""
         if terminated is None:
             terminated = np.zeros(len(rewards), bool)
         columns = observations, actions, rewards, following, terminated
@@ -187,26 +186,26 @@ class FittedQIteration(Agent):
         return self._fit()
 
     def learn(self, transition):
-        """Store a step; after each `every` episodes learn again from all of them, once each action occurs."""
+        """Store a step. After each `every` episodes, fit to all steps if each action occurs at least `leaf` times."""
         if self.every is None:
             return
-        before, _, action, reward, after, _, terminated, truncated = transition
-        self.steps.append((before, action, reward, after, terminated))
+        observation, _, action, reward, following, _, terminated, truncated = transition
+        self.steps.append((observation, action, reward, following, terminated))
         if not (terminated or truncated):
             return
         self.episodes += 1
         if self.episodes % self.every == 0:
-            taken = [int(action) for _, action, *_ in self.steps]
-            counts = np.bincount(taken, minlength=self.actions)
+            actions = [int(action) for _, action, *_ in self.steps]
+            counts = np.bincount(actions, minlength=self.actions)
             if counts.min() >= self.leaf:
                 self._fit()
 
     def load(self, state):
-        """Restore a state; the forests grow again, the same, from the same steps and seed."""
+        """Restore a state. The same forests grow again from the same steps and seed."""
         super().load(state)
         self.forests = None
         steps = self.steps
-        self.steps = steps[: self.fitted]
+        self.steps = steps[: self.n_fitted]
         if self.steps:
             self._fit()
         self.steps = steps
@@ -215,58 +214,61 @@ class FittedQIteration(Agent):
         columns = map(np.array, zip(*self.steps))
         observations, actions, rewards, following, terminated = columns
         inputs = self._inputs(observations)
-        after = self._inputs(following)
+        next_inputs = self._inputs(following)
         rewards = rewards.astype(np.float64)
         rows = [np.flatnonzero(actions == action) for action in range(self.actions)]
         counts = [*map(len, rows)]
         demand(
             min(counts) >= self.leaf,
-            f"each of the {self.actions} actions has to occur at least {self.leaf} times; they occur "
+            f"each of the {self.actions} actions must occur at least {self.leaf} times; they occur "
             f"{', '.join(map(str, counts))} times",
         )
-        going_on = 1.0 - terminated
+        continuation = 1.0 - terminated
         target = rewards.copy()
         for growth in range(self.growths):
             self._grow(inputs, rows, target, growth)
-            here = [
-                _leaves_of(forest, inputs[taken])
-                for forest, taken in zip(self.forests, rows)
+            leaves = [
+                _leaf_indices(forest, inputs[action_rows])
+                for forest, action_rows in zip(self.forests, rows)
             ]
-            there = self._leaves_of_all(after)
+            next_leaves = self._all_leaves(next_inputs)
             for _ in range(self.sweeps):
-                self._worth = [
-                    _mean_by_leaf(leaves, target[taken], len(worth))
-                    for leaves, taken, worth in zip(here, rows, self._worth)
+                self._leaf_values = [
+                    _mean_by_leaf(action_leaves, target[action_rows], len(values))
+                    for action_leaves, action_rows, values in zip(
+                        leaves, rows, self._leaf_values
+                    )
                 ]
-                worth = map(_mean_over_trees, there, self._worth)
-                best = np.max([*worth], axis=0)
-                target = rewards + self.discount * going_on * best
-        self.fitted = len(self.steps)
+                values = map(_mean_over_trees, next_leaves, self._leaf_values)
+                best = np.max([*values], axis=0)
+                target = rewards + self.discount * continuation * best
+        self.n_fitted = len(self.steps)
         return self
 
     def _grow(self, inputs, rows, target, growth):
+        """Fit a new forest for each action."""
         from sklearn.ensemble import ExtraTreesRegressor
 
         self.forests = []
-        self._worth = []
-        for action, taken in enumerate(rows):
+        self._leaf_values = []
+        for action, action_rows in enumerate(rows):
             forest = ExtraTreesRegressor(
                 self.trees,
                 min_samples_leaf=self.leaf,
                 n_jobs=1,
                 random_state=100_000 * self.seed + 100 * growth + action,
             )
-            forest.fit(inputs[taken], target[taken])
+            forest.fit(inputs[action_rows], target[action_rows])
             self.forests.append(forest)
-            size = sum(tree.tree_.node_count for tree in forest.estimators_)
-            self._worth.append(np.zeros(size))
+            n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
+            self._leaf_values.append(np.zeros(n_nodes))
 
-    def _leaves_of_all(self, inputs):
-        return [_leaves_of(forest, inputs) for forest in self.forests]
+    def _all_leaves(self, inputs):
+        return [_leaf_indices(forest, inputs) for forest in self.forests]
 
 
-def _leaves_of(forest, inputs):
-    """Return the leaf of each input (n, …) in each tree, int64 (trees, n); leaves are numbered over all trees."""
+def _leaf_indices(forest, inputs):
+    """Return the leaf of each input (n, …) in each tree, int64 (trees, n), numbered consecutively over all trees."""
     counts = [tree.tree_.node_count for tree in forest.estimators_]
     starts = np.cumsum([0, *counts[:-1]])
     leaves = [tree.tree_.apply(inputs) for tree in forest.estimators_]
@@ -281,6 +283,6 @@ def _mean_by_leaf(leaves, target, size):
     return total / np.maximum(count, 1)
 
 
-def _mean_over_trees(leaves, worth):
-    """Return the mean over trees of the value of a leaf, float64 (n,)."""
-    return worth[leaves].sum(axis=0) / len(leaves)
+def _mean_over_trees(leaves, leaf_values):
+    """Return the mean over trees of the leaf values, float64 (n,)."""
+    return leaf_values[leaves].sum(axis=0) / len(leaves)

@@ -1,4 +1,4 @@
-"""The protocol of agents: what an agent does, its state as JSON, a function as an agent, and random actions."""
+"""Agent protocol: the base class, states as JSON, functions as agents, and a random agent."""
 
 import copy
 import inspect
@@ -16,7 +16,7 @@ FLOATS = partial(np.array, dtype=float)
 
 
 class Transition(NamedTuple):
-    """One step, from which an agent learns."""
+    """One step of an episode."""
 
     observation: Any
     info: dict
@@ -29,17 +29,17 @@ class Transition(NamedTuple):
 
 
 class Agent:
-    """An agent that acts and may learn. A subclass defines `act`, and other methods as required.
+    """Base class of agents. A subclass defines `act`, and other methods as required.
 
-    What an agent has learned stays from episode to episode; a new instance starts from the beginning.
+    Learned values persist from episode to episode. A new instance starts without any.
 
     Attributes:
         name: Label in logs and pictures.
-        propensity: Probability of the action that `act` has just returned, given the observation, info and all that
-            the agent has learned and remembers; for a continuous action its density; None if unknown. `rollout` logs
-            it, so that other policies can be evaluated from the log (`pushlab.metrics.offpolicy`, whose intervals
-            assume independent episodes: those of an agent that keeps learning aren't).
-        saved: The attributes that are the agent's state, each with a function that restores it from JSON.
+        propensity: Probability of the last action that `act` returned, given the observation, the info and the agent's
+            learned values and memory. For a continuous action it is a density; None if unknown. `rollout` logs it, so
+            that other policies can be evaluated from the log. The intervals of `pushlab.metrics.offpolicy` assume
+            independent episodes, which an agent that keeps learning doesn't produce.
+        saved: The attributes that make up the agent's state, each with a function that restores it from JSON.
     """
 
     name = "agent"
@@ -47,9 +47,9 @@ class Agent:
     saved: Mapping[str, Callable] = {}
 
     def begin_task(self, task: str, learning: bool) -> None:
-        """Begin the episodes of a task in a lifetime (`pushlab.lifetimes.live`).
+        """Start a block of episodes of one task in a lifetime (`pushlab.lifetimes.live`).
 
-        An agent that recognises tasks by itself doesn't override this.
+        An agent that infers the task itself doesn't override this.
 
         Args:
             task: Name of the task.
@@ -57,7 +57,7 @@ class Agent:
         """
 
     def begin(self, env: gym.Env, seed: int) -> None:
-        """Begin an episode of `env`; `seed` determines the agent's random numbers in it."""
+        """Start an episode of `env`; `seed` determines the agent's random numbers in this episode."""
 
     def act(
         self,
@@ -65,27 +65,27 @@ class Agent:
         info: Mapping[str, Any],
         explore: bool = True,
     ) -> Any:
-        """Return the action for an observation; the best known one if `explore` is False."""
+        """Return the action for an observation; if `explore` is False, the one with the highest estimated value."""
         raise NotImplementedError(f"{type(self).__name__} has no method act")
 
     def learn(self, transition: Transition) -> None:
-        """Learn from a step, right after it happened."""
+        """Update the agent after a step."""
 
     def state(self) -> dict:
-        """Return what outlasts an episode: a dict of numbers, texts, lists, dicts and arrays.
+        """Return the state that persists between episodes: a dict of numbers, texts, lists, dicts and arrays.
 
-        An agent that loads it continues from the next `begin` as this agent would. What `begin` creates doesn't belong
-        in it: memory of an episode, a generator with the episode's seed. A model that can't be written as JSON is
-        replaced by the data that it was fitted to, and `load` fits it again. `plain_state` makes JSON of a state.
+        An agent that loads it continues from the next `begin` as this agent would. The state excludes all that `begin`
+        creates, such as an episode's memory or generator. A model that can't be written as JSON is replaced by its
+        training data, and `load` fits it again. `plain_state` converts a state to JSON.
         """
         return {name: copy.deepcopy(getattr(self, name)) for name in self.saved}
 
     def load(self, state: dict) -> None:
-        """Restore a state returned by `state()`, also from JSON."""
+        """Restore a state returned by `state()`, directly or from JSON."""
         unknown = sorted(set(state) - set(self.saved))
         if unknown:
             raise ValueError(
-                f"{type(self).__name__} has no place for {', '.join(unknown)}"
+                f"{type(self).__name__} has no state named {', '.join(unknown)}"
             )
         for name, value in state.items():
             restored = None if value is None else self.saved[name](value)
@@ -93,13 +93,13 @@ class Agent:
 
 
 class Deterministic(Agent):
-    """An agent whose action is certain, given the observation, info and what it remembers."""
+    """An agent whose action is determined by the observation, the info and its memory."""
 
     propensity = 1.0
 
 
 def own_chance(seed: int) -> np.random.Generator:
-    """Return an agent's generator, which shares no numbers with an environment reset with the same seed.
+    """Return an agent's generator, independent of an environment that is reset with the same seed.
 
     Without the spawn key both would draw the same stream, and a random action would predict the user's answer.
     """
@@ -108,7 +108,7 @@ def own_chance(seed: int) -> np.random.Generator:
 
 
 class FunctionAgent(Agent):
-    """A function of the observation, or of observation and info, as an agent that learns nothing.
+    """An agent that doesn't learn, made from a function of the observation, or of observation and info.
 
     A callable object can have the attribute `propensity`, as an Agent has.
     """
@@ -126,7 +126,7 @@ class FunctionAgent(Agent):
         try:
             inspect.signature(policy).bind(None)
             self._with_info = False
-        except TypeError:  # one argument isn't enough
+        except TypeError:  # a required second argument
             self._with_info = True
 
     def act(self, observation, info, explore=True):
@@ -136,45 +136,45 @@ class FunctionAgent(Agent):
 
 
 def as_agent(agent: Any) -> Agent:
-    """Return the agent itself, or a function as an agent.
+    """Return an agent unchanged, or wrap a function in a `FunctionAgent`.
 
     >>> as_agent(lambda observation: 0).act([1, 2], {})
     0
     """
     if isinstance(agent, type):
         raise TypeError(
-            f"{agent.__name__} is a class; make an agent of it: {agent.__name__}()"
+            f"{agent.__name__} is a class; pass an instance: {agent.__name__}()"
         )
     if hasattr(agent, "act"):
         return agent
     if callable(agent):
         return FunctionAgent(agent)
     raise TypeError(
-        f"an agent has act(observation, info), or is a function of the observation; got {in_short(agent)}"
+        f"an agent is an object with act(observation, info), or a function of the observation; got {in_short(agent)}"
     )
 
 
 class RandomAgent(Agent):
-    """Any allowed action with equal probability, in every world."""
+    """Draws any allowed action with equal probability, in every world."""
 
     name = "random"
 
     def begin(self, env, seed):
         self._space = copy.deepcopy(env.action_space)
-        number = own_chance(seed).integers(2**31)
-        self._space.seed(int(number))
-        self._unmasked = sampling_chance(self._space)
+        space_seed = own_chance(seed).integers(2**31)
+        self._space.seed(int(space_seed))
+        self._unmasked_propensity = sampling_chance(self._space)
 
     def act(self, observation, info, explore=True):
         mask = info.get("action_mask")
-        self.propensity = self._unmasked
+        self.propensity = self._unmasked_propensity
         if mask is not None:
             self.propensity = sampling_chance(self._space, mask)
         return self._space.sample(mask)
 
 
 def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
-    """Return the probability of each element of `space.sample(mask)`; of floats the density; None if it varies.
+    """Return the probability (for floats, the density) of each element of `space.sample(mask)`; None if it varies.
 
     >>> sampling_chance(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8)), sampling_chance(spaces.Box(0, 4, (2,)))
     (0.3333333333333333, 0.0625)
@@ -191,10 +191,10 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
 
 
 def plain_state(state: Any) -> Any:
-    """Return a state as JSON: arrays become lists.
+    """Return a state as JSON values: arrays become lists.
 
     Raises:
-        TypeError: There is any other value.
+        TypeError: If a value has any other type.
 
     >>> plain_state({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
     {'weights': [[0.5, 1.0]], 'episodes': 3}
@@ -208,5 +208,5 @@ def plain_state(state: Any) -> Any:
     if state is None or isinstance(state, (bool, int, float, str)):
         return state
     raise TypeError(
-        f"a state has numbers, texts, lists, arrays and dicts with texts as keys; got {in_short(state)}"
+        f"a state consists of numbers, texts, lists, arrays and dicts with text keys; got {in_short(state)}"
     )

@@ -1,6 +1,6 @@
-"""Agents for push notifications that need no theory: random, what was sent before, what was opened most, a model.
+"""Simple agents for push notifications: random, replayed history, most opened, and a fitted model.
 
-Also the candidates and the context as agents for notifications read them.
+It also has the functions by which notification agents read candidates and contexts.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ if TYPE_CHECKING:
 
     from pushlab.datasets.periods import Period
 
-SURE = 1e-6  # a model's 0 and 1 become this and 1 minus this: log-odds must be finite
+PROBABILITY_MARGIN = 1e-6  # keeps log-odds finite if a model returns 0 or 1
 
 
 # ---------------------------------------------------------------- candidates and contexts
 
 
-def context_of(observation):
+def context_codes(observation):
     """Return the context's codes in an observation of either challenge, int64 (context components,)."""
     return observation["context"] if isinstance(observation, dict) else observation
 
 
-def candidates_of(env):
-    """Return the notifications that can be chosen in an environment, int64 (k, notification components), each once."""
+def unique_candidates(env):
+    """Return the distinct notifications that can be chosen in an environment, int64 (k, notification components)."""
     world = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
     demand(
         candidates is not None,
-        "this environment has no candidates to choose from; pushlab/evalumap1-v0 and pushlab/evalumap2-v0 have",
+        "this environment has no candidates to choose from; use pushlab/evalumap1-v0 or pushlab/evalumap2-v0",
     )
     demand(
         env.observation_space == world.observation_space,
-        "a wrapper changes the observations, and this agent reads the world's own codes; leave it out",
+        "a wrapper changes the observations, but this agent reads the world's own codes; remove the wrapper",
     )
-    once = np.unique(candidates, axis=0)
-    if len(once) == len(candidates):
-        once = candidates
-    return np.ascontiguousarray(once, np.int64)
+    distinct = np.unique(candidates, axis=0)
+    if len(distinct) == len(candidates):
+        distinct = candidates
+    return np.ascontiguousarray(distinct, np.int64)
 
 
-def columns_that_differ(candidates):
-    """Return the components that aren't equal in all candidates, int64 (d,): only they can make one better.
+def varying_columns(candidates):
+    """Return the components in which candidates differ, int64 (d,). The others don't affect the choice.
 
-    >>> columns_that_differ(np.array([[0, 1, 5], [0, 2, 5]]))
+    >>> varying_columns(np.array([[0, 1, 5], [0, 2, 5]]))
     array([1])
     """
     return np.flatnonzero((candidates != candidates[0]).any(axis=0))
 
 
 class ContextFeatures:
-    """A context's codes as 0/1 features: a constant 1, then one feature per code, of which few are 1 at a time.
+    """One-hot features of a context: a constant 1, then one feature per code.
 
-    A component with two codes has one feature, which is 1 for the second of them: a place tag, headphones in.
+    A component with two codes, such as a place tag or headphones, has one feature. It is 1 for the second code.
 
     Args:
-        half: The schema's context.
+        half: The context half of a schema.
         names: The features to use; None uses all.
 
     >>> from pushlab.datasets.schema import Schema
@@ -76,69 +76,69 @@ class ContextFeatures:
         if names is not None:
             some_of("crossed", names, half.names)
         self.half = half
-        self._places = []
+        self._blocks = []
         self.size = 1
-        for at, component in enumerate(half.components):
+        for index, component in enumerate(half.components):
             feature = component.partition(".")[0]
             if names is not None and feature not in names:
                 continue
-            codes = int(half.sizes[at])
-            skipped = codes == 2  # code 0 then means that the feature is 0
-            self._places.append((at, self.size - skipped, skipped))
-            self.size += codes - skipped
+            n_codes = int(half.sizes[index])
+            is_binary = n_codes == 2  # code 0 has no feature of its own
+            self._blocks.append((index, self.size - is_binary, is_binary))
+            self.size += n_codes - is_binary
 
     def active(self, context):
-        """Return the features that are 1 in a context (components,), int64; the constant, 0, is the first."""
+        """Return the indices of the features that are 1 in a context (components,), int64, with the constant first."""
         context = context.tolist()
-        found = [0]
-        for at, start, skipped in self._places:
-            if context[at] or not skipped:
-                found.append(start + context[at])
-        return np.array(found, np.int64)
+        indices = [0]
+        for index, start, is_binary in self._blocks:
+            if context[index] or not is_binary:
+                indices.append(start + context[index])
+        return np.array(indices, np.int64)
 
 
 # ---------------------------------------------------------------- agents
 
 
-def _demand_period(history, agent):
+def _validate_period(history, agent):
     if not hasattr(history, "notification_codes"):
         kind = type(history).__name__
-        hint = "; its .history is meant" if kind == "User" else ", such as user.history"
+        hint = "; pass its .history" if kind == "User" else ", such as user.history"
         raise TypeError(f"{type(agent).__name__} takes a Period; got a {kind}{hint}")
 
 
 class ReplayHistory(Deterministic):
-    """Sends what the user got in the history, whatever the context: the n-th notification for the n-th context.
+    """Sends the n-th notification of the history in the n-th context, regardless of the context.
 
     Args:
-        history: A Period with the environment's schema. After its end it begins again.
+        history: A Period with the environment's schema. It is repeated if it is too short.
     """
 
     name = "own history"
 
     def __init__(self, history: Period):
-        _demand_period(history, self)
+        _validate_period(history, self)
         self.codes = history.notification_codes
 
     def begin(self, env, seed):
-        self._sent = 0
+        self._n_sent = 0
 
     def act(self, observation, info, explore=True):
-        row = self._sent % len(self.codes)
-        self._sent += 1
+        row = self._n_sent % len(self.codes)
+        self._n_sent += 1
         return np.array(self.codes[row])
 
 
 class RandomCandidate(Agent):
-    """Any of the environment's candidates with equal probability.
+    """Sends any of the environment's candidates with equal probability.
 
-    `RandomAgent` draws every feature by itself, and so mostly notifications that no app would send.
+    `RandomAgent` draws each feature independently, which mostly gives notifications that no app would send.
     """
 
     name = "random"
 
     def begin(self, env, seed):
-        self.candidates = candidates_of(env)
+        self.candidates = unique_candidates(env)
         self.propensity = 1 / len(self.candidates)
         self._rng = own_chance(seed)
 
@@ -148,40 +148,41 @@ class RandomCandidate(Agent):
 
 
 class MostOpened(Agent):
-    """Sends what was opened most often in such a context; if nothing was yet, what was opened most often at all.
+    """Sends the candidate that was opened most often in contexts of the same kind, or else in all contexts.
 
-    Until the first open it sends candidates at random (the first of them if explore=False). A notification counts for
-    the candidate that agrees with it in every feature in which candidates differ. Ties are broken by the opens in all
-    contexts, then by order. An open makes the next one of the same kind likelier, so it soon sends one thing only.
+    Until the first open it sends candidates at random (the first candidate if explore=False). A notification counts
+    for the candidate that agrees with it in every feature in which candidates differ. Ties are broken by the opens in
+    all contexts, then by order. An open makes further opens of the same candidate likelier, so it soon sends only one.
 
     Args:
-        history: A Period whose opens are counted beforehand, or None: then only its own engagements count.
+        history: A Period whose opens are counted at the start. If it is None, only the agent's own engagements count.
 
     Attributes:
-        by: The context features that make a context "such a context", if the schema has them: the time of day.
+        context_features: Names of the features that define the kind of a context: the time of day. Names that the
+            schema doesn't have are ignored.
     """
 
     name = "most opened"
-    by: Sequence[str] = ("time", "timeOfDay")
+    context_features: Sequence[str] = ("time", "timeOfDay")
 
     def __init__(self, history: Period | None = None):
         if history is not None:
-            _demand_period(history, self)
+            _validate_period(history, self)
         self.history = history
-        # (the context's codes, the notification's codes): number of opens
+        # Number of opens by (codes of the context's kind, the notification's codes).
         self.opens = Counter()
 
     def begin(self, env, seed):
-        self.candidates = candidates_of(env)
+        self.candidates = unique_candidates(env)
         components = env.unwrapped.world.schema.context.components
-        self._by = [
-            at
-            for at, name in enumerate(components)
-            if name.partition(".")[0] in self.by
+        self._kind_columns = [
+            column
+            for column, name in enumerate(components)
+            if name.partition(".")[0] in self.context_features
         ]
-        self._differ = columns_that_differ(self.candidates)
-        kinds = self.candidates[:, self._differ].tolist()
-        self._row_of = {tuple(kind): row for row, kind in enumerate(kinds)}
+        self._varying = varying_columns(self.candidates)
+        keys = self.candidates[:, self._varying].tolist()
+        self._candidate_rows = {tuple(key): row for row, key in enumerate(keys)}
         self._rng = own_chance(seed)
         if self.history is not None:
             opened = self.history.opened
@@ -189,66 +190,66 @@ class MostOpened(Agent):
             sent = self.history.notification_codes[opened]
             self.history = None
             notifications = map(tuple, sent.tolist())
-            self.opens.update(zip(map(self._such, contexts), notifications))
-        # Opens by candidate, in each such context and (under None) in all.
-        nothing = partial(np.zeros, len(self.candidates), np.int64)
-        self._tallies = defaultdict(nothing)
-        for (such, notification), count in self.opens.items():
-            self._add(such, np.array(notification), count)
+            self.opens.update(zip(map(self._kind, contexts), notifications))
+        # Opens by candidate, for each kind of context and (under None) for all contexts.
+        zeros = partial(np.zeros, len(self.candidates), np.int64)
+        self._counts = defaultdict(zeros)
+        for (kind, notification), count in self.opens.items():
+            self._add(kind, np.array(notification), count)
 
-    def _such(self, context):
-        return tuple(context[self._by].tolist())
+    def _kind(self, context):
+        return tuple(context[self._kind_columns].tolist())
 
-    def _add(self, such, notification, count=1):
-        kind = notification[self._differ].tolist()
-        row = self._row_of.get(tuple(kind))
+    def _add(self, kind, notification, count=1):
+        key = notification[self._varying].tolist()
+        row = self._candidate_rows.get(tuple(key))
         if row is not None:
-            self._tallies[None][row] += count
-            self._tallies[such][row] += count
+            self._counts[None][row] += count
+            self._counts[kind][row] += count
 
     def act(self, observation, info, explore=True):
-        ever = self._tallies[None]
-        if explore and not ever.any():
+        total = self._counts[None]
+        if explore and not total.any():
             self.propensity = 1 / len(self.candidates)
             row = self._rng.integers(len(self.candidates))
         else:
             self.propensity = 1.0
-            such = self._such(context_of(observation))
-            here = self._tallies.get(such, ever)
-            row = (here * (ever.sum() + 1) + ever).argmax()
+            kind = self._kind(context_codes(observation))
+            counts = self._counts.get(kind, total)
+            row = (counts * (total.sum() + 1) + total).argmax()
         return self.candidates[row].copy()
 
     def learn(self, transition):
         if transition.next_info["opened"]:
-            such = self._such(context_of(transition.observation))
+            kind = self._kind(context_codes(transition.observation))
             notification = np.asarray(transition.action)
-            self.opens[such, tuple(notification.tolist())] += 1
-            self._add(such, notification)
+            self.opens[kind, tuple(notification.tolist())] += 1
+            self._add(kind, notification)
 
     def state(self):
-        """Return `opens`, a list of [context's codes, notification's codes, count], and whether a history is in it."""
+        """Return `opens`, rows of [context's codes, notification's codes, count], and whether a history is counted."""
         rows = []
-        for (such, notification), count in self.opens.items():
-            rows.append([list(such), list(notification), count])
+        for (kind, notification), count in self.opens.items():
+            rows.append([list(kind), list(notification), count])
         return {"opens": rows, "counted": self.history is None}
 
     def load(self, state):
         self.opens = Counter()
-        for such, notification, count in state["opens"]:
-            self.opens[tuple(such), tuple(notification)] = count
+        for kind, notification, count in state["opens"]:
+            self.opens[tuple(kind), tuple(notification)] = count
         if state["counted"]:
             self.history = None
 
 
 class OfflineModel(Deterministic):
-    """Sends the candidate that a model of the user, fitted to a history, predicts to be opened.
+    """Sends the candidate with the highest predicted probability of an open, by a user model fitted to a history.
 
     Args:
-        judge: A fitted judge (`pushlab.users.judges.fit_judge`), or a Period to which the default one is fitted.
-        diversity: 0 sends always the likeliest. Above 0, a candidate that was sent n times in this episode loses
-            diversity × log(1 + n) of its log-odds, so that in the long run the shares of candidates approach
-            exp(log-odds / diversity): a softmax of that temperature without randomness. About 0.1 varies among nearly
-            equal candidates, 1 sends nearly everything now and then.
+        judge: A fitted judge (`pushlab.users.judges.fit_judge`), or a Period to which the default judge is fitted.
+        diversity: Penalty on repetition. At 0 the likeliest candidate is always sent. Above 0, a candidate sent n
+            times in this episode loses diversity × log(1 + n) of its log-odds. In the long run the fractions of
+            candidates approach exp(log-odds / diversity), a softmax without randomness. About 0.1 varies among nearly
+            equal candidates; 1 sends nearly every candidate now and then.
     """
 
     name = "offline model"
@@ -260,31 +261,31 @@ class OfflineModel(Deterministic):
             judge = fit_judge(judge)
         demand(
             hasattr(judge, "schema"),
-            f"judge is a judge, or a Period to fit one to; got {in_short(judge)}",
+            f"judge must be a fitted judge, or a Period to fit one to; got {in_short(judge)}",
         )
         self.judge = judge
         self.diversity = number("diversity", diversity, 0)
 
     def begin(self, env, seed):
-        self.candidates = candidates_of(env)
-        ours = self.judge.schema
-        theirs = env.unwrapped.world.schema
+        self.candidates = unique_candidates(env)
+        judge_schema = self.judge.schema
+        env_schema = env.unwrapped.world.schema
         for half in ("context", "notification"):
-            sizes = getattr(ours, half).sizes
+            sizes = getattr(judge_schema, half).sizes
             demand(
-                np.array_equal(sizes, getattr(theirs, half).sizes),
-                "the model is coded by another schema than the environment's; load both as one user",
+                np.array_equal(sizes, getattr(env_schema, half).sizes),
+                "the judge's schema differs from the environment's; load both from the same user",
             )
-        self._sent = np.zeros(len(self.candidates), np.int64)
+        self._n_sent = np.zeros(len(self.candidates), np.int64)
 
     def act(self, observation, info, explore=True):
-        context = context_of(observation)[None]
+        context = context_codes(observation)[None]
         probability = np.empty(len(self.candidates))
         rows = np.zeros(len(self.candidates), np.int64)
         self.judge.chances(context)(rows, self.candidates, probability)
-        probability = np.clip(probability, SURE, 1 - SURE)
-        worth = np.log(probability / (1 - probability))
-        worth -= self.diversity * np.log1p(self._sent)
-        best = worth.argmax()
-        self._sent[best] += 1
+        probability = np.clip(probability, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
+        score = np.log(probability / (1 - probability))
+        score -= self.diversity * np.log1p(self._n_sent)
+        best = score.argmax()
+        self._n_sent[best] += 1
         return self.candidates[best].copy()

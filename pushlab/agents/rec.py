@@ -1,4 +1,4 @@
-"""Agents for recommenders: greedy, LinUCB, linear Q-learning that looks ahead, an oracle that plans, and a softmax."""
+"""Agents for recommenders: greedy, softmax, LinUCB, linear Q-learning, and a planning oracle."""
 
 import math
 from typing import Any
@@ -6,43 +6,42 @@ from typing import Any
 import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, own_chance
-from pushlab.agents.weights import block_sums, observe, prior_covariance
+from pushlab.agents.weights import block_sums, prior_covariance, update_weights
 from pushlab.ground.arguments import demand, in_short, number, numbers, whole
 from pushlab.metrics.offpolicy import quadratic
 
 
-def world_of(env, agent):
-    """Return the world of an environment with items; raise ValueError for another."""
+def item_world(env, agent):
+    """Return the world of an environment with items; raise ValueError for any other."""
     world = getattr(env.unwrapped, "world", None)
     demand(
         hasattr(world, "items"),
-        f"{agent.name} recommends items; this environment has none, pushlab/RECEnv-v0 has",
+        f"{agent.name} recommends items, but this environment has none; use pushlab/RECEnv-v0",
     )
     return world
 
 
 class GreedyItem(Deterministic):
-    """Shows what the observed preference likes best now: the largest preference · item. It knows the items."""
+    """Shows the item with the largest observed preference · item. It reads the items from the world."""
 
     name = "greedy"
 
     def begin(self, env, seed):
-        self._items = world_of(env, self).items
+        self._items = item_world(env, self).items
 
     def act(self, observation, info, explore=True):
         return int((self._items @ observation).argmax())
 
 
 class SoftmaxItem(Agent):
-    """Shows items with probabilities in proportion to exp(sharpness × preference · item), and all now and then.
+    """Shows items with probabilities proportional to exp(sharpness × preference · item), mixed with uniform ones.
 
-    The probabilities are known, so it can write a log from which other policies are evaluated: see
-    `pushlab.logs.collect`.
+    The probabilities are known, so other policies can be evaluated from its log: see `pushlab.logs.collect`.
 
     Args:
         items: Array (n_items, features).
-        sharpness: 0 shows all equally often, infinity would be greedy.
-        floor: Share of the steps in which any item is shown, so that none is impossible, 0 to 1.
+        sharpness: Inverse temperature: 0 is uniform, infinity would be greedy.
+        floor: Fraction of steps with a uniformly drawn item, 0 to 1, so that no item is impossible.
 
     >>> policy = SoftmaxItem([[1.0, 0.0], [0.0, 1.0]], sharpness=2.0, floor=0.1)
     >>> policy.probabilities(np.array([[1.0, 0.0]])).round(3)
@@ -62,7 +61,7 @@ class SoftmaxItem(Agent):
         self.items = numbers("items", items)
         demand(
             self.items.ndim == 2,
-            f"items is an array (n_items, features); got {in_short(items)}",
+            f"items must be an array (n_items, features); got {in_short(items)}",
         )
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
@@ -70,32 +69,32 @@ class SoftmaxItem(Agent):
         scores = np.asarray(observations) @ self.items.T
         scores *= self.sharpness
         scores -= scores.max(axis=1, keepdims=True)
-        likely = np.exp(scores)
-        likely /= likely.sum(axis=1, keepdims=True)
-        any_item = self.floor / len(self.items)
-        return (1 - self.floor) * likely + any_item
+        softmax = np.exp(scores)
+        softmax /= softmax.sum(axis=1, keepdims=True)
+        uniform = self.floor / len(self.items)
+        return (1 - self.floor) * softmax + uniform
 
     def begin(self, env, seed):
         self._rng = own_chance(seed)
 
     def act(self, observation, info, explore=True):
         observations = np.asarray(observation)[None]
-        likely = self.probabilities(observations)[0]
+        probabilities = self.probabilities(observations)[0]
         if not explore:
             self.propensity = 1.0
-            return int(likely.argmax())
-        item = self._rng.choice(len(likely), p=likely)
-        self.propensity = float(likely[item])
+            return int(probabilities.argmax())
+        item = self._rng.choice(len(probabilities), p=probabilities)
+        self.propensity = float(probabilities[item])
         return int(item)
 
 
 class LinUCBItem(Deterministic):
-    """Learns each item's engagement as a linear function of the observed preference; shows what could be best.
+    """Learns engagement as a linear function of the preference, and shows the item with the highest upper bound.
 
-    It doesn't know the items and doesn't look ahead: it assumes that the user stays the same.
+    It neither reads the items nor plans ahead: it assumes that the user doesn't change.
 
     Attributes:
-        width: Number of standard deviations that are added to the expected value.
+        width: Number of standard deviations added to the expected value.
         variance: Prior variance of a weight.
         noise: Variance of a reward about its expectation.
 
@@ -121,16 +120,16 @@ class LinUCBItem(Deterministic):
             self.covariance = prior_covariance(np.full(shape, self.variance))
         if self.mean.shape != shape:
             raise ValueError(
-                f"{self.name} has learned weights {self.mean.shape} (items, features); this "
+                f"{self.name} has learned weights {self.mean.shape} (items, features), but this "
                 f"environment needs {shape}"
             )
-        self._all = np.arange(shape[1])
+        self._indices = np.arange(shape[1])
 
     def act(self, observation, info, explore=True):
         items = np.arange(len(self.mean))
         features = np.append(1.0, observation)
         centre, variance = block_sums(
-            self.mean, self.covariance, items, self._all, features
+            self.mean, self.covariance, items, self._indices, features
         )
         if explore:
             centre = centre + self.width * np.sqrt(variance)
@@ -139,18 +138,19 @@ class LinUCBItem(Deterministic):
     def learn(self, transition):
         item = np.array([transition.action])
         features = np.append(1.0, transition.observation)
-        about = self.mean, self.covariance, item, self._all
-        observe(*about, transition.reward, features, self.noise)
+        weights = self.mean, self.covariance, item, self._indices
+        update_weights(*weights, transition.reward, features, self.noise)
 
 
 class LinearQ(Agent):
-    """Q-learning with a linear function per item of the preference and its squares: it learns what an item leads to.
+    """Q-learning with one linear function per item, of the preference and its squares. It learns long-term effects.
 
     Args:
-        discount: Weight of the next step's value, 0 to below 1; 0 considers the next reward only.
+        discount: Weight of the next step's value, from 0 (only the next reward counts) to below 1.
         rate: Step size, divided by the squared length of the features.
-        epsilon: Share of random items in the first episode.
-        half_at: Episodes after which it has fallen to half: epsilon / (1 + episode / half_at); infinity keeps it.
+        epsilon: Fraction of random items in the first episode.
+        half_at: Number of episodes after which epsilon has halved: it is epsilon / (1 + episode / half_at). Infinity
+            keeps it constant.
 
     Source:
         Watkins & Dayan (1992), Q-learning, Machine Learning 8; with linear functions Sutton & Barto (2018),
@@ -176,13 +176,13 @@ class LinearQ(Agent):
 
     def begin(self, env, seed):
         if self.weights is None:
-            nothing = np.zeros((1, *env.observation_space.shape))
-            size = quadratic(nothing).shape[1]
+            zeros = np.zeros((1, *env.observation_space.shape))
+            size = quadratic(zeros).shape[1]
             self.weights = np.zeros((env.action_space.n, size))
         self._rng = own_chance(seed)
 
     def values(self, observation: np.ndarray) -> np.ndarray:
-        """Return Q of each item (n_items,)."""
+        """Return the value of each item (n_items,)."""
         observations = np.asarray(observation)[None]
         return self.weights @ quadratic(observations)[0]
 
@@ -211,11 +211,14 @@ class LinearQ(Agent):
 
 
 class Planner(Deterministic):
-    """An oracle: sees the true state, knows the user model, and searches for the best items up to the end.
+    """An oracle that reads the true state and the user model, and searches for the best items of the whole episode.
 
-    A beam search: of all ways to continue, the `beam` best are kept at each step, by reward so far plus what repeating
-    the best item would earn in the remaining steps. If beam is at least n_items ** (steps - 1), the plan is the best
-    there is. It plans again if the user changes in another way than expected.
+    It is a beam search. At each step the `beam` best plans remain, ranked by their reward so far plus the reward of
+    repeating the best next item in the remaining steps. If `beam` is at least n_items ** (steps - 1), the plan is
+    optimal. It plans again if the user's state differs from the expected one.
+
+    Args:
+        beam: Maximal number of plans in the search.
     """
 
     name = "oracle"
@@ -224,21 +227,21 @@ class Planner(Deterministic):
         self.beam = whole("beam", beam, 1)
 
     def begin(self, env, seed):
-        self._world = world_of(env, self)
-        self._left = self._world.step_per_episode
+        self._world = item_world(env, self)
+        self._remaining_steps = self._world.step_per_episode
         self._plan = []
-        self._expected = None
+        self._expected_state = None
 
     def act(self, observation, info, explore=True):
         state = info["state"]
-        if not self._plan or not np.allclose(state, self._expected, atol=1e-9):
-            plan, _ = self.plan(self._world, state, self._left)
+        if not self._plan or not np.allclose(state, self._expected_state, atol=1e-9):
+            plan, _ = self.plan(self._world, state, self._remaining_steps)
             self._plan = plan.tolist()
         action = self._plan.pop(0)
         items = np.array([action])
         _, following = self._world.expect(state[None], items)
-        self._expected = following[0]
-        self._left -= 1
+        self._expected_state = following[0]
+        self._remaining_steps -= 1
         return action
 
     def plan(
@@ -246,28 +249,28 @@ class Planner(Deterministic):
     ) -> tuple[np.ndarray, float]:
         """Return the best items found, int64 (steps,), and their expected reward, from a state (features,)."""
         states = np.asarray(state, float)[None]
-        earned = np.zeros(1)
+        returns = np.zeros(1)
         plans = np.zeros((1, 0), np.int64)
-        for left in reversed(range(steps)):
-            parents, actions, rewards, following = _every_item(world, states)
-            so_far = earned[parents] + rewards
-            promise = so_far
-            if len(so_far) > self.beam and left:
-                _, _, ahead, _ = _every_item(world, following)
-                by_state = ahead.reshape(len(following), -1)
-                best_ahead = by_state.max(axis=1)
-                promise = so_far + left * best_ahead
-            top = np.argsort(-promise, kind="stable")[: self.beam]
+        for remaining in reversed(range(steps)):
+            parents, actions, rewards, following = _expand(world, states)
+            totals = returns[parents] + rewards
+            scores = totals
+            if len(totals) > self.beam and remaining:
+                _, _, next_rewards, _ = _expand(world, following)
+                by_state = next_rewards.reshape(len(following), -1)
+                best_reward = by_state.max(axis=1)
+                scores = totals + remaining * best_reward
+            top = np.argsort(-scores, kind="stable")[: self.beam]
             states = following[top]
-            earned = so_far[top]
+            returns = totals[top]
             plans = plans[parents[top]]
             plans = np.column_stack([plans, actions[top]])
-        best = int(earned.argmax())
-        return plans[best], float(earned[best])
+        best = int(returns.argmax())
+        return plans[best], float(returns[best])
 
 
-def _every_item(world, states):
-    """Return the results of every item in every state: rows of the states, items, rewards, and following states."""
+def _expand(world, states):
+    """Return the outcome of each item in each state: rows of the states, items, rewards, and following states."""
     rows = np.repeat(np.arange(len(states)), world.n_items)
     items = np.tile(np.arange(world.n_items), len(states))
     return rows, items, *world.expect(states[rows], items)

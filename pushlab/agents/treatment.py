@@ -1,8 +1,9 @@
-"""Structured treatment interruption: a patient with HIV, treated by fitted Q iteration or by any other policy.
+"""Structured treatment interruption: treat a patient with HIV by fitted Q iteration or any other policy.
 
-The set-up is that of Ernst, Stan, Gonçalves & Wehenkel (2006), Proc. 45th IEEE CDC, 667-672: 1,000 days of treatment
-from the unhealthy steady state, a decision every 5 days, a discount of 0.98, 400 iterations a fit, 15 % of decisions at
-random. Ours: the reward is WhyNot's (R2 = 20000), forests see logarithms, and their shape is kept for 40 iterations.
+The set-up follows Ernst, Stan, Gonçalves & Wehenkel (2006), Proc. 45th IEEE CDC, 667-672: 1,000 days of treatment from
+the unhealthy steady state, a decision every 5 days, a discount of 0.98, 400 iterations per fit, and 15 % random
+decisions. Three things differ: the reward is WhyNot's (R2 = 20000), the inputs of the forests are logarithms, and the
+shape of a forest is fixed for 40 iterations.
 
 A policy is a function of states (patients, 6) that returns actions (patients,).
 """
@@ -20,12 +21,12 @@ from pushlab.envs.ode.hiv import HIV
 DISCOUNT = 0.98
 DECISIONS = 200  # of 5 days each: 1,000 days of treatment
 BASINS = ("unhealthy", "healthy")
-SETTLED = 0.01  # largest distance from a steady state, in powers of ten
-LONGEST = 60  # thousands of days to wait for all patients to settle
+TOLERANCE = 0.01  # largest distance from a steady state, in powers of ten
+MAX_THOUSAND_DAYS = 60  # limit on the time in which patients must settle
 
 
 def make_world() -> HIV:
-    """Return the patient: unhealthy, 1,000 days of treatment and 1,000 without, a decision every 5 days."""
+    """Return the world of one unhealthy patient: 1,000 days with treatment, 1,000 without, a decision every 5 days."""
     config = {"end_time": 10.0 * DECISIONS}
     return HIV(initial_state="unhealthy", timestep=5.0, config=config)
 
@@ -35,20 +36,20 @@ def make_agent(
     growths: int = 10,
     seed: int = 0,
 ) -> FittedQIteration:
-    """Return fitted Q iteration with 400 iterations a fit."""
+    """Return an agent of fitted Q iteration with 400 iterations per fit."""
     return FittedQIteration(
         actions=4,
         discount=DISCOUNT,
         trees=trees,
         growths=growths,
         sweeps=400 // growths,
-        see=in_logarithms,
+        transform=in_logarithms,
         seed=seed,
     )
 
 
 def in_logarithms(states: np.ndarray) -> np.ndarray:
-    """Return base-10 logarithms of states, which span nine orders of magnitude."""
+    """Return the base-10 logarithms of states, since these span nine orders of magnitude."""
     return np.log10(np.maximum(states, 1e-6))
 
 
@@ -57,7 +58,7 @@ def near_unhealthy(
     patients: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draw first states (patients, 6): the unhealthy steady state, each number a log-normal factor off."""
+    """Draw initial states (patients, 6): the unhealthy steady state, times a log-normal factor for each number."""
     factors = rng.lognormal(0.0, 0.2, (patients, 6))
     return world.model.state("unhealthy") * factors
 
@@ -69,18 +70,18 @@ def treat(
     decisions: int = DECISIONS,
     starts: Any = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Treat patients side by side.
+    """Simulate the treatment of several patients.
 
     Args:
-        starts: First states (patients, 6); None begins where the world does.
+        starts: Initial states (patients, 6). None takes the world's own.
 
     Returns:
         States (decisions + 1, patients, 6), actions and rewards (decisions, patients).
     """
     if starts is not None:
         patients = len(starts)
-    no_chance = np.empty((patients, world.uniforms))
-    state = world.initial(no_chance, {})
+    no_draws = np.empty((patients, world.uniforms))
+    state = world.initial(no_draws, {})
     if starts is not None:
         state["values"] = np.array(starts, float)
     states = [state["values"]]
@@ -88,7 +89,7 @@ def treat(
     rewards = []
     for _ in range(decisions):
         action = policy(state["values"])
-        state, outcome = world.advance(state, action, no_chance)
+        state, outcome = world.advance(state, action, no_draws)
         states.append(state["values"])
         actions.append(action)
         rewards.append(outcome["reward"])
@@ -96,7 +97,7 @@ def treat(
 
 
 def discounted(rewards: np.ndarray) -> Any:
-    """Return the discounted return of rewards (decisions,), or (decisions, patients), an array (patients,).
+    """Return the discounted return of rewards (decisions,); for rewards (decisions, patients) an array (patients,).
 
     >>> print(discounted(np.array([1.0, 1.0, 0.0])))
     1.98
@@ -105,41 +106,44 @@ def discounted(rewards: np.ndarray) -> Any:
 
 
 def basin(world: HIV, states: Any) -> np.ndarray:
-    """Return the steady state in which each patient (n, 6) settles without drugs, names, str (n,).
+    """Return the name of the steady state to which each patient (n, 6) converges without drugs, str (n,).
 
-    Both steady states attract. The distance to one of them doesn't show which; simulating on does.
+    Both steady states attract, and the distance to them doesn't determine the basin. So the patients are simulated
+    until they have converged.
 
     Raises:
-        ArithmeticError: A patient has settled in neither state after 60,000 days.
+        ArithmeticError: If a patient hasn't converged after 60,000 days.
     """
     states = np.array(states, float)
-    steady = np.array([world.model.state(name) for name in BASINS])
-    nothing = np.zeros(len(states), np.int64)
-    dose = world.dose_of(nothing)
-    for _ in range(LONGEST):
+    steady_states = np.array([world.model.state(name) for name in BASINS])
+    no_treatment = np.zeros(len(states), np.int64)
+    dose = world.dose_of(no_treatment)
+    for _ in range(MAX_THOUSAND_DAYS):
         for _ in range(round(1000 / world.timestep)):
-            states, _, _ = world.flow(states, nothing, dose)
-        ratios = np.maximum(states[:, None], 1e-12) / steady
+            states, _, _ = world.flow(states, no_treatment, dose)
+        ratios = np.maximum(states[:, None], 1e-12) / steady_states
         distances = np.abs(np.log10(ratios))
         distances = distances.max(axis=2)
-        unsettled = distances.min(axis=1) >= SETTLED
-        if not unsettled.any():
+        is_unsettled = distances.min(axis=1) >= TOLERANCE
+        if not is_unsettled.any():
             return np.array(BASINS)[distances.argmin(axis=1)]
     raise ArithmeticError(
-        f"after {1000 * LONGEST:,} days without drugs a patient is near neither steady state: "
-        f"{states[unsettled][0].tolist()}"
+        f"after {1000 * MAX_THOUSAND_DAYS:,} days without drugs a patient is near neither steady state: "
+        f"{states[is_unsettled][0].tolist()}"
     )
 
 
 def examine(
     world: HIV, policy: Callable
 ) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
-    """Treat one patient, then stop: return the outcome, the states and the actions.
+    """Treat one patient, then stop; return the outcome, the states and the actions.
 
-    - `return`: discounted, of the 1,000 days of treatment
-    - `E_`, `V_after_1000_days`: effectors (cells/ml) and virus (copies/ml) when treatment ends;
-      `after_2000_days` later
-    - `basin`: the steady state in which the patient settles
+    The outcome has these keys:
+
+    - `return`: discounted return of the 1,000 days of treatment
+    - `E_after_1000_days`, `V_after_1000_days`: effectors (cells/ml) and virus (copies/ml) at the end of treatment
+    - `E_after_2000_days`, `V_after_2000_days`: the same 1,000 days later
+    - `basin`: the steady state to which the patient converges
     """
     decisions = iter(range(2 * DECISIONS))
 
@@ -169,7 +173,7 @@ def learn_in_rounds(
     patients: int,
     seed: int,
 ) -> Iterator[int]:
-    """Treat patients, fit the agent to all steps so far, and yield their number; again in each round."""
+    """In each round, treat patients, fit the agent to all steps so far, and yield the number of steps."""
     parts = []
     for number in range(rounds):
         agent.begin(None, 1000 * seed + number)

@@ -1,11 +1,11 @@
-"""Correlation that is not effect: data sets drawn from the simulators, with the effect on every unit known.
+"""Causal inference on simulated data: data sets in which the effect on every unit is known, and estimators.
 
     >>> from pushlab import causal
     >>> data = causal.confounded("hiv", n=1000, seed=7)     # the weakest are treated
     >>> causal.compare(data)[["estimator", "estimate", "truth", "covers"]].shape
     (4, 4)
 
-`__init__.pyi` lists what there is, each loaded when it is first asked for.
+`__init__.pyi` lists the names; each is loaded at its first use.
 """
 
 import lazy_loader

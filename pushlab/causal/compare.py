@@ -1,4 +1,4 @@
-"""Estimates on one data set: intervals by bootstrap, overlap of the groups, and sensitivity to hidden confounders."""
+"""Effect estimates on one data set: bootstrap intervals, overlap of the groups, sensitivity to hidden confounders."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pushlab.causal.estimators import CLIP, logistic, standard_estimators, stand
 from pushlab.ground.arguments import demand, in_short, number, whole
 from pushlab.metrics.offpolicy import effective_sample_size
 
-LEVEL = 0.95  # of all intervals
-TOGETHER = 2_000_000  # numbers drawn at once by the bootstrap
+TAILS = (0.025, 0.975)  # quantiles at the ends of all intervals
+MAX_DRAWS = 2_000_000  # numbers drawn at once by the bootstrap
 
 
 class EffectEstimate(NamedTuple):
@@ -26,8 +26,8 @@ class EffectEstimate(NamedTuple):
         estimate, standard_error: The effect and its standard error.
         low, high: Ends of the 95 % interval.
         ess: Effective sample size: number of equally weighted units with the same information.
-        lowest, highest: Range of the estimated propensities; NaN if the estimator has none.
-        clipped: Number of units whose propensity was clipped.
+        min_propensity, max_propensity: Range of the estimated propensities; NaN if the estimator has none.
+        clipped: Number of units with a clipped propensity.
     """
 
     estimator: str
@@ -36,8 +36,8 @@ class EffectEstimate(NamedTuple):
     low: float
     high: float
     ess: float
-    lowest: float
-    highest: float
+    min_propensity: float
+    max_propensity: float
     clipped: int
 
     def __str__(self) -> str:
@@ -49,12 +49,12 @@ def estimate(
 ) -> EffectEstimate:
     """Estimate an average effect with a 95 % bootstrap interval.
 
-    The scores of the units are resampled, and the distance of each resample is taken in its own standard errors. Models
-    aren't fitted again, so fitting adds to the error only to first order, by the influence of a unit in its score. The
-    interval doesn't cover a bias: of clipping, of a hidden confounder, of a curve taken for a line.
+    The units' scores are resampled, and the deviation of each resample is divided by its own standard error. Models
+    aren't fitted again. The error of the fit is included only to first order, by each unit's influence in its score.
+    The interval doesn't cover a bias from clipping, from a hidden confounder, or from a non-linear relation.
 
     Args:
-        data: CausalData. All covariates are adjusted for, a mediator too.
+        data: CausalData. The estimate adjusts for all covariates, including a mediator.
         estimator: One of `pushlab.causal.estimators`, or another object with `name` and `scores`.
         resamples: Number of resamples of the bootstrap.
         seed: Seed of the folds and resamples.
@@ -66,43 +66,46 @@ def estimate(
         Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 12 and 13.
 
     >>> from pushlab.causal import DifferenceInMeans, randomised
-    >>> found = estimate(randomised("lotka_volterra", 300, seed=7), DifferenceInMeans())
-    >>> found.low < found.estimate < found.high, found.ess
+    >>> effect = estimate(randomised("lotka_volterra", 300, seed=7), DifferenceInMeans())
+    >>> effect.low < effect.estimate < effect.high, effect.ess
     (True, 300.0)
     """
     _validate(data)
     demand(
         hasattr(estimator, "scores") and not isinstance(estimator, type),
-        f"an estimator is an object with name and scores, such as DoublyRobust(); got {in_short(estimator)}",
+        f"estimator must be an object with name and scores, such as DoublyRobust(); got {in_short(estimator)}",
     )
     whole("resamples", resamples, 50)
     n = len(data)
     treated = int(data.treated.sum())
     demand(
         2 <= treated <= n - 2,
-        f"an effect needs at least 2 treated units and 2 others; got {treated} and {n - treated}",
+        f"an estimate needs at least 2 treated and 2 untreated units; got {treated} and {n - treated}",
     )
     rng = np.random.default_rng(seed)
     covariates = data.covariates.to_numpy(np.float64)
     scores = estimator.scores(covariates, data.treated, data.outcome, rng)
     value = float(scores.values.mean())
-    error = float(scores.values.std(ddof=1) / np.sqrt(n))
-    distances = []
-    rows = max(1, TOGETHER // n)
-    for begin in range(0, resamples, rows):
-        shape = (min(rows, resamples - begin), n)
-        drawn = scores.values[rng.integers(n, size=shape)]
-        errors = np.maximum(drawn.std(axis=1, ddof=1) / np.sqrt(n), 1e-300)
-        distances.append((drawn.mean(axis=1) - value) / errors)
-    ends = np.quantile(np.concatenate(distances), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    high, low = (value - error * ends).tolist()
+    root = np.sqrt(n)
+    error = float(scores.values.std(ddof=1) / root)
+    deviations = []
+    rows = max(1, MAX_DRAWS // n)
+    for start in range(0, resamples, rows):
+        shape = (min(rows, resamples - start), n)
+        resampled = scores.values[rng.integers(n, size=shape)]
+        errors = resampled.std(axis=1, ddof=1) / root
+        errors = np.maximum(errors, 1e-300)
+        deviations.append((resampled.mean(axis=1) - value) / errors)
+    quantiles = np.quantile(np.concatenate(deviations), TAILS)
+    high, low = (value - error * quantiles).tolist()
     ess = float(n)
-    lowest = highest = np.nan
+    min_propensity = max_propensity = np.nan
     e = scores.propensity
     if e is not None:
-        ess = effective_sample_size(np.where(data.treated, 1 / e, 1 / (1 - e)))
-        lowest = float(e.min())
-        highest = float(e.max())
+        weights = np.where(data.treated, 1 / e, 1 / (1 - e))
+        ess = effective_sample_size(weights)
+        min_propensity = float(e.min())
+        max_propensity = float(e.max())
     return EffectEstimate(
         estimator=estimator.name,
         estimate=value,
@@ -110,8 +113,8 @@ def estimate(
         low=low,
         high=high,
         ess=ess,
-        lowest=lowest,
-        highest=highest,
+        min_propensity=min_propensity,
+        max_propensity=max_propensity,
         clipped=scores.clipped,
     )
 
@@ -127,13 +130,13 @@ def compare(
 
     Args:
         data: CausalData.
-        estimators: None is the four of `standard_estimators()`.
-        truth: The effect to compare with; None is the mean effect on these units.
+        estimators: Estimators to compare. None takes the four of `standard_estimators()`.
+        truth: The true effect. None takes the mean effect on these units.
         resamples, seed: As in `estimate`.
 
     Returns:
         DataFrame with a row for each estimator: the fields of EffectEstimate, then truth, bias (estimate less truth)
-        and covers, which is None if the truth is unknown.
+        and covers (whether the interval contains the truth; None if it is unknown).
 
     >>> from pushlab.causal import confounded
     >>> table = compare(confounded("lotka_volterra", 500, seed=7)).set_index("estimator")
@@ -143,8 +146,8 @@ def compare(
     _validate(data)
     truth = data.average_effect if truth is None else float(truth)
     estimators = estimators or standard_estimators()
-    found = [estimate(data, one, resamples, seed) for one in estimators]
-    table = pd.DataFrame(found).assign(truth=truth)
+    rows = [estimate(data, estimator, resamples, seed) for estimator in estimators]
+    table = pd.DataFrame(rows).assign(truth=truth)
     table["bias"] = table["estimate"] - truth
     table["covers"] = None
     if not np.isnan(truth):
@@ -153,11 +156,11 @@ def compare(
 
 
 def overlap_table(data: CausalData) -> pd.DataFrame:
-    """Compare the treated with the others, a DataFrame with a row for each covariate.
+    """Compare the covariates of treated and untreated units, a DataFrame with a row for each covariate.
 
-    - `treated`, `others`: means of the covariate
-    - `apart`: their distance in standard deviations; beyond 0.1 the groups are not alike
-    - `weighted`: the same distance when units are weighted by a logistic propensity
+    - `treated`, `others`: means of the covariate in both groups
+    - `apart`: standardised difference of the means; the groups are imbalanced if it is beyond 0.1
+    - `weighted`: standardised difference after weighting by a logistic propensity
 
     >>> from pushlab.causal import confounded
     >>> table = overlap_table(confounded("lotka_volterra", 2000, seed=7))
@@ -168,14 +171,16 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
     t = data.treated
     covariates = data.covariates.to_numpy(np.float64)
     x = standardised(covariates)
-    e = fitted_propensities(x, t)
-    treated = np.average(x[t], axis=0, weights=1 / e[t])
-    others = np.average(x[~t], axis=0, weights=1 / (1 - e[~t]))
+    e = fit_propensities(x, t)
+    difference = x[t].mean(axis=0) - x[~t].mean(axis=0)
+    weights = np.where(t, 1 / e, 1 / (1 - e))
+    treated = np.average(x[t], axis=0, weights=weights[t])
+    others = np.average(x[~t], axis=0, weights=weights[~t])
     return pd.DataFrame(
         {
             "treated": covariates[t].mean(axis=0),
             "others": covariates[~t].mean(axis=0),
-            "apart": x[t].mean(axis=0) - x[~t].mean(axis=0),
+            "apart": difference,
             "weighted": treated - others,
         },
         index=data.covariates.columns.rename("covariate"),
@@ -184,27 +189,28 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
 
 def _validate(data):
     """Raise ValueError unless this is a CausalData."""
-    demand(isinstance(data, CausalData), f"data is a CausalData; got {in_short(data)}")
+    is_data = isinstance(data, CausalData)
+    demand(is_data, f"data must be a CausalData; got {in_short(data)}")
 
 
-def fitted_propensities(x: np.ndarray, treated: np.ndarray) -> np.ndarray:
+def fit_propensities(x: np.ndarray, treated: np.ndarray) -> np.ndarray:
     """Return clipped propensities (units,) by logistic regression on standardised covariates."""
-    chances = logistic().fit(x, treated).predict_proba(x)[:, 1]
-    return np.clip(chances, CLIP, 1 - CLIP)
+    probabilities = logistic().fit(x, treated).predict_proba(x)[:, 1]
+    return np.clip(probabilities, CLIP, 1 - CLIP)
 
 
 # ---------------------------------------------------------------- hidden confounders
 
 
 def highest_mean(outcome: ArrayLike, odds_against: ArrayLike, factor: float) -> float:
-    """Return the highest weighted mean when each weight is 1 + odds_against · z, with any z from 1 / factor to factor.
+    """Return the highest weighted mean over all weights 1 + odds_against · z with z from 1 / factor to factor.
 
-    The highest mean gives the large weights to the highest outcomes; every number of large weights is tried.
+    The maximum has large weights for the highest outcomes, so each number of large weights is tried.
 
     Args:
-        outcome: Array (units,) of one arm.
-        odds_against: Array (units,): odds of the *other* treatment by what is seen, (1 - e) / e for the treated.
-        factor: 1 or more: by how much a hidden confounder can change those odds.
+        outcome: Outcomes of one arm, (units,).
+        odds_against: Odds of the *other* treatment given the covariates, (units,): (1 - e) / e for the treated.
+        factor: Maximal factor by which a hidden confounder changes these odds, 1 or more.
 
     >>> highest_mean([100, 150, 200], [1, 1, 1], 1), highest_mean([100, 150, 200], [1, 1, 1], 2)
     (150.0, 162.5)
@@ -222,7 +228,9 @@ def highest_mean(outcome: ArrayLike, odds_against: ArrayLike, factor: float) -> 
         rest = np.cumsum((small * values)[::-1])[::-1]
         return np.append(0, first) + np.append(rest, 0)
 
-    return float((sums(y) / sums(np.ones(len(y)))).max())
+    total_weights = sums(np.ones(len(y)))
+    means = sums(y) / total_weights
+    return float(means.max())
 
 
 def sensitivity_table(
@@ -231,19 +239,20 @@ def sensitivity_table(
     resamples: int = 200,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Bound what inverse weighting could have found with a confounder that changes the odds of treatment.
+    """Bound the estimate of inverse weighting under a hidden confounder that changes the odds of treatment.
 
-    In the marginal sensitivity model the odds of treatment given all confounders, seen and hidden, are at most `factor`
-    times those given the seen ones, and at least 1 / `factor` times. The model says nothing of outcomes.
+    In the marginal sensitivity model, a hidden confounder multiplies the odds of treatment given the observed
+    confounders by at most `factor` and at least 1 / `factor`. The model makes no assumption about outcomes.
 
     Args:
         data: CausalData.
-        factors: Each 1 or more; 1 is no hidden confounder.
-        resamples, seed: Of the bootstrap.
+        factors: Factors of the odds, each 1 or more. 1 means no hidden confounder.
+        resamples: Number of resamples of the bootstrap.
+        seed: Seed of the bootstrap.
 
     Returns:
         DataFrame: factor; low, high, the bounds of the estimate; low_end, high_end, a 95 % interval for the mean
-        effect, by percentile bootstrap that fits propensities again.
+        effect, by a percentile bootstrap that fits propensities again.
 
     Source:
         Tan (2006), JASA 101, 1619-1637; Zhao, Small & Bhattacharya (2019), J. R. Stat. Soc. B 81, 735-761.
@@ -254,22 +263,23 @@ def sensitivity_table(
     (True, True)
     """
     _validate(data)
-    demand(len(factors), "factors names at least one factor")
+    demand(len(factors), "factors must have at least one factor")
     x = standardised(data.covariates)
     treated = data.treated
     rng = np.random.default_rng(seed)
-    found = _bounds(x, treated, data.outcome, factors)
+    bounds = _bounds(x, treated, data.outcome, factors)
     resampled = []
     for _ in range(whole("resamples", resamples, 50)):
         arms = [np.flatnonzero(arm) for arm in (treated, ~treated)]
         rows = np.concatenate([rng.choice(arm, len(arm)) for arm in arms])
-        resampled.append(_bounds(x[rows], treated[rows], data.outcome[rows], factors))
-    ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        outcome = data.outcome[rows]
+        resampled.append(_bounds(x[rows], treated[rows], outcome, factors))
+    ends = np.quantile(resampled, TAILS, axis=0)
     return pd.DataFrame(
         {
             "factor": np.asarray(factors, float),
-            "low": found[:, 0],
-            "high": found[:, 1],
+            "low": bounds[:, 0],
+            "high": bounds[:, 1],
             "low_end": ends[0][:, 0],
             "high_end": ends[1][:, 1],
         }
@@ -278,14 +288,16 @@ def sensitivity_table(
 
 def _bounds(x, treated, outcome, factors):
     """Return the lowest and highest difference of the two weighted means, (factors, 2)."""
-    e = fitted_propensities(x, treated)
-    of_treated = (outcome[treated], ((1 - e) / e)[treated])
-    of_others = (outcome[~treated], (e / (1 - e))[~treated])
+    e = fit_propensities(x, treated)
+    arms = [
+        (outcome[treated], ((1 - e) / e)[treated]),
+        (outcome[~treated], (e / (1 - e))[~treated]),
+    ]
     rows = []
     for factor in factors:
-        highest = [highest_mean(*arm, factor) for arm in (of_treated, of_others)]
-        lowest = [
-            -highest_mean(-y, odds, factor) for y, odds in (of_treated, of_others)
-        ]
-        rows.append((lowest[0] - highest[1], highest[0] - lowest[1]))
+        highest = [highest_mean(y, odds, factor) for y, odds in arms]
+        lowest = [-highest_mean(-y, odds, factor) for y, odds in arms]
+        low = lowest[0] - highest[1]
+        high = highest[0] - lowest[1]
+        rows.append((low, high))
     return np.array(rows)

@@ -1,4 +1,4 @@
-"""Data sets with known effects: randomised, confounded, with a hidden confounder, with a mediator."""
+"""Data sets with known effects: randomised, confounded, with a hidden confounder, or with a mediator."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from pushlab.ground.arguments import demand, floats, has_columns, number, one_of
 
 @dataclass(frozen=True, eq=False)
 class CausalData:
-    """Treatments and outcomes of units; from a simulator also the effects.
+    """Treatments and outcomes of units, and the effects if the data are simulated.
 
     Attributes:
-        covariates: DataFrame, a row a unit: what is known of it, at the decision (except for the mediator).
-        treated: Array (units,) bool.
-        outcome: Array (units,).
-        effects: Array (units,): outcome treated less outcome untreated, without error of measurement; None if unknown.
-        propensity: Array (units,): probability of treatment; None if unknown.
-        mediator: Name of the covariate that was measured after treatment began; None without one.
+        covariates: Covariates of each unit at the decision, a DataFrame. A mediator is measured later.
+        treated: Whether each unit is treated, bool (units,).
+        outcome: Outcome of each unit, (units,).
+        effects: Outcome with treatment less outcome without, not including measurement errors, (units,); None if
+            unknown.
+        propensity: Probability of treatment, (units,); None if unknown.
+        mediator: Name of the covariate that was measured after the start of treatment, or None.
         description: A sentence.
-        source: The Experiment that it was drawn from; None for other data.
+        source: The Experiment of simulated data, or None.
     """
 
     covariates: pd.DataFrame
@@ -46,18 +47,19 @@ class CausalData:
                 values = floats(name, values)
                 demand(
                     values.shape == (n,),
-                    f"{name} has a value for each of {n} units; got {values.shape}",
+                    f"{name} must have a value for each of {n} units; got shape {values.shape}",
                 )
                 object.__setattr__(self, name, values)
         demand(
             np.isin(self.treated, (0, 1)).all(),
-            "treated is True or False, or 1 or 0, for each unit",
+            "treated must be True or False, or 1 or 0, for each unit",
         )
         object.__setattr__(self, "treated", self.treated.astype(bool))
         for name, values in self.frame().items():
-            finite = np.isfinite(values.to_numpy(np.float64))
+            is_finite = np.isfinite(values.to_numpy(np.float64))
             demand(
-                finite.all(), f"{name}, unit {np.argmin(finite)}: not a finite number"
+                is_finite.all(),
+                f"{name}, unit {np.argmin(is_finite)}: not a finite number",
             )
         if self.mediator is not None:
             one_of("mediator, a covariate,", self.mediator, self.covariates.columns)
@@ -67,42 +69,46 @@ class CausalData:
 
     @property
     def average_effect(self) -> float:
-        """The mean of the effects on these units, a float; NaN if they are unknown."""
+        """Mean effect on these units; NaN if the effects are unknown."""
         return float("nan") if self.effects is None else float(self.effects.mean())
 
     def treatment_chances(self) -> np.ndarray:
-        """Return the probability of treatment, (units,): `propensity`, or an estimate if that is unknown.
-
-        The estimate is a logistic regression on the covariates.
-        """
+        """Return the probability of treatment (units,): `propensity`, or an estimate by logistic regression."""
         if self.propensity is not None:
             return self.propensity
         x = standardised(self.covariates)
-        return logistic().fit(x, self.treated).predict_proba(x)[:, 1]
+        model = logistic().fit(x, self.treated)
+        return model.predict_proba(x)[:, 1]
 
     def frame(self) -> pd.DataFrame:
-        """Return one DataFrame: covariates, treated, outcome, and propensity and effect if they are known."""
+        """Return all columns as one DataFrame: covariates, treated, outcome; propensity and effect if known."""
         columns = {
             "treated": self.treated,
             "outcome": self.outcome,
             "propensity": self.propensity,
             "effect": self.effects,
         }
-        known = {name: values for name, values in columns.items() if values is not None}
-        return self.covariates.assign(**known)
+        for name in ("propensity", "effect"):
+            if columns[name] is None:
+                del columns[name]
+        return self.covariates.assign(**columns)
 
 
 def randomised(
-    model: Any = "hiv", n: int = 1000, seed: int = 0, share: float = 0.5, **changes: Any
+    model: Any = "hiv",
+    n: int = 1000,
+    seed: int = 0,
+    share: float = 0.5,
+    **changes: Any,
 ) -> CausalData:
-    """Draw a data set in which a coin decided about treatment.
+    """Draw a data set with randomised treatment.
 
     Args:
-        model: A simulator's name, an Experiment or a Model, see `experiment`.
+        model: A simulator's name, an Experiment or a Model; see `experiment`.
         n: Number of units.
-        seed: The same seed gives the same units to every kind of data set.
+        seed: Random seed. The same seed gives the same units in every kind of data set.
         share: Probability of treatment.
-        changes: To the experiment's fields.
+        changes: Changes to the experiment's fields.
 
     >>> data = randomised("lotka_volterra", 200, seed=7)
     >>> len(data), data.propensity[0].item(), data.covariates.columns.to_list()
@@ -110,101 +116,105 @@ def randomised(
     """
     number("share", share, above=0, below=1)
     trial = experiment(model, **changes)
-    return _draw(trial, n, seed, trial.seen, f"{100 * share:g} % treated by lot", share)
+    text = f"{100 * share:g} % treated by lot"
+    return _draw(trial, n, seed, trial.covariate_columns, text, share)
 
 
 def confounded(
     model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
 ) -> CausalData:
-    """Draw a data set in which a covariate that affects the outcome also affected treatment.
+    """Draw a data set in which one covariate affects both treatment and outcome.
 
-    The experiment's `confounder` and `strength` say how. Arguments as in `randomised`.
+    The experiment's `confounder` and `strength` determine the treatment. Arguments as in `randomised`.
 
     >>> data = confounded("lotka_volterra", 500, seed=7)
     >>> bool(data.propensity.std() > 0.1)
     True
     """
-    trial = _with_seen_confounder(model, changes)
-    return _draw(trial, n, seed, trial.seen, _words(trial, "is seen"))
+    trial = _observed_confounder_experiment(model, changes)
+    text = _describe(trial, "is seen")
+    return _draw(trial, n, seed, trial.covariate_columns, text)
 
 
 def unobserved(
     model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
 ) -> CausalData:
-    """Draw a data set as `confounded`, without the confounder (and the experiment's `hidden`) among the covariates.
+    """Draw a data set like `confounded`, but without the confounder and the experiment's `hidden` covariates.
 
     >>> unobserved("lotka_volterra", 100, seed=7).covariates.columns.to_list()
     ['log10 foxes']
     """
     trial = experiment(model, **changes)
     names = {trial.confounder, *(trial.hidden or ())}
-    hidden = {trial.bench.column(name) for name in names}
-    seen = [name for name in trial.seen if name not in hidden]
-    demand(seen, "no covariate is left; let the experiment have more, or hide fewer")
-    return _draw(trial, n, seed, seen, _words(trial, "is not seen"))
+    hidden = {trial.simulator.column(name) for name in names}
+    columns = [name for name in trial.covariate_columns if name not in hidden]
+    demand(columns, "all covariates are hidden; add covariates, or hide fewer")
+    return _draw(trial, n, seed, columns, _describe(trial, "is not seen"))
 
 
 def mediated(
     model: Any = "hiv", n: int = 1000, seed: int = 0, **changes: Any
 ) -> CausalData:
-    """Draw a data set as `confounded`, with a covariate measured after treatment began, on its way to the outcome.
+    """Draw a data set like `confounded`, with a mediator as one more covariate, measured after the start of treatment.
 
     >>> data = mediated("lotka_volterra", 100, seed=7)
     >>> data.mediator, data.covariates.columns.to_list()
     ('rabbits at 1', ['log10 rabbits', 'log10 foxes', 'rabbits at 1'])
     """
-    trial = _with_seen_confounder(model, changes)
+    trial = _observed_confounder_experiment(model, changes)
     later = trial.mediator.replace("_", " ")
-    words = _words(trial, f"is seen, as is {later} later on")
-    mediator = f"{trial.mediator} at {trial.halfway:g}"
-    return _draw(trial, n, seed, trial.seen, words, mediator=mediator)
+    text = _describe(trial, f"is seen, as is {later} later on")
+    mediator = f"{trial.mediator} at {trial.mediator_time:g}"
+    return _draw(trial, n, seed, trial.covariate_columns, text, mediator=mediator)
 
 
-def _with_seen_confounder(model, changes):
+def _observed_confounder_experiment(model, changes):
+    """Return the experiment; raise ValueError if its confounder isn't among the covariates."""
     trial = experiment(model, **changes)
     demand(
-        trial.confounder_column in trial.seen,
-        f"the confounder {trial.confounder!r} is to be seen, but covariates "
-        f"leave it out; unobserved() is for that",
+        trial.confounder_column in trial.covariate_columns,
+        f"covariates must include the confounder {trial.confounder!r}; "
+        f"use unobserved() to hide it",
     )
     return trial
 
 
-def _words(trial, which):
-    return f"treated by {trial.confounder.replace('_', ' ')}, which {which}"
+def _describe(trial, visibility):
+    confounder = trial.confounder.replace("_", " ")
+    return f"treated by {confounder}, which {visibility}"
 
 
-def _draw(trial, n, seed, seen, words, share=None, mediator=None):
-    """Draw a data set. `share` is the probability of treatment; by default the confounder decides."""
+def _draw(trial, n, seed, columns, text, share=None, mediator=None):
+    """Draw a data set. If `share`, the probability of treatment, is None, the confounder determines treatment."""
     whole("n", n, 4, of="units")
     seeds = np.random.SeedSequence(seed).spawn(3)
-    starts, lots, errors = map(np.random.default_rng, seeds)
-    units = trial.units(n, starts)
+    unit_rng, treatment_rng, error_rng = map(np.random.default_rng, seeds)
+    units = trial.units(n, unit_rng)
     propensity = np.full(n, share)
     if share is None:
         propensity = trial.propensities(units.covariates)
-    treated = lots.random(n) < propensity
+    treated = treatment_rng.random(n) < propensity
     demand(
         0 < treated.sum() < n,
-        f"of {n} units all or none are treated; take more units or another seed",
+        f"all or none of {n} units are treated; take more units or another seed",
     )
-    rows = np.arange(n), treated.astype(int)
-    covariates = units.covariates[seen]
+    index = np.arange(n), treated.astype(int)
+    covariates = units.covariates[columns]
     if mediator is not None:
-        covariates = covariates.assign(**{mediator: units.mediators[rows]})
+        covariates = covariates.assign(**{mediator: units.mediators[index]})
     return CausalData(
         covariates,
         treated,
-        units.outcomes[rows] + trial.noise * errors.normal(size=n),
+        units.outcomes[index] + trial.noise * error_rng.normal(size=n),
         units.effects,
         propensity,
         mediator,
-        f"{trial.words}; {words}",
+        f"{trial.description}; {text}",
         trial,
     )
 
 
-# How treatment can come about, each with the function that draws such data.
+# The functions that draw data, by kind of treatment assignment.
 KINDS = {
     "randomised": randomised,
     "confounded": confounded,

@@ -1,8 +1,8 @@
-"""Four ways to estimate an average effect from treatments, outcomes and covariates of units.
+"""Four estimators of an average effect, from treatments, outcomes and covariates of units.
 
-An estimator has a `name` and `scores(covariates, treated, outcome, rng)`, which returns a score for each unit. The mean
-of the scores is the estimate and their spread its standard error: a score is the estimate plus the unit's influence on
-it. `estimate` takes any object with these two.
+An estimator has a `name` and `scores(covariates, treated, outcome, rng)`, which returns a score for each unit: the
+estimate plus the unit's influence on it. The mean of the scores is the estimate, and their spread gives its standard
+error. `estimate` accepts any object with these two attributes.
 """
 
 from __future__ import annotations
@@ -14,20 +14,26 @@ from numpy.typing import ArrayLike
 
 from pushlab.ground.arguments import number
 
-CLIP = 0.02  # propensities are clipped to lie between this and 1 less this
+CLIP = 0.02  # smallest propensity; the largest is 1 - CLIP
 FOLDS = 5
 
 
 class Scores(NamedTuple):
-    """Scores of the units of a data set."""
+    """Scores of the units of a data set.
 
-    values: np.ndarray  # (units,); their mean is the estimate
-    propensity: Any = None  # (units,) estimated and clipped, if the estimator has one
-    clipped: int = 0  # number of units whose propensity that changed
+    Attributes:
+        values: Scores (units,); their mean is the estimate.
+        propensity: Estimated and clipped propensities (units,), or None.
+        clipped: Number of units with a clipped propensity.
+    """
+
+    values: np.ndarray
+    propensity: Any = None
+    clipped: int = 0
 
 
 class DifferenceInMeans:
-    """Mean outcome of the treated less that of the others: right only if a coin decided."""
+    """Mean outcome of treated units less the mean of untreated ones; unbiased only if treatment was randomised."""
 
     name = "difference in means"
 
@@ -36,17 +42,20 @@ class DifferenceInMeans:
         values = np.empty(n)
         for arm, sign in ((treated, 1.0), (~treated, -1.0)):
             count = arm.sum()
-            # The variance within an arm, without bias.
-            small = np.sqrt(count / max(count - 1, 1))
-            distance = outcome[arm] - outcome[arm].mean()
-            values[arm] = sign * n / count * small * distance
-        return Scores(values + outcome[treated].mean() - outcome[~treated].mean())
+            # Makes the variance within an arm unbiased.
+            correction = np.sqrt(count / max(count - 1, 1))
+            residual = outcome[arm] - outcome[arm].mean()
+            values[arm] = sign * n / count * correction * residual
+        treated_mean = outcome[treated].mean()
+        other_mean = outcome[~treated].mean()
+        return Scores(values + treated_mean - other_mean)
 
 
 class RegressionAdjustment:
-    """Predicts both outcomes of every unit by least squares, one line for the treated and one for the others.
+    """Predicts both outcomes of every unit by least squares, with one linear model for each arm.
 
-    Right if the lines are, or if a coin decided. The standard error allows for few units.
+    It is unbiased if the linear models are correct or if treatment was randomised. The standard error has a correction
+    for small samples.
 
     Source:
         Lin (2013), Agnostic notes on regression adjustments to experimental data, Ann. Appl. Stat. 7(1), 295-318.
@@ -65,20 +74,24 @@ class RegressionAdjustment:
             inverse = np.linalg.pinv(x.T @ x)
             weights = inverse @ (x.T @ outcome[arm])
             leverage = np.einsum("ij,jk,ik->i", x, inverse, x)
-            # The error if the unit had been left out of the fit.
-            left = (outcome[arm] - x @ weights) / np.maximum(1 - leverage, 0.05)
+            # The leave-one-out residual.
+            residual = outcome[arm] - x @ weights
+            residual /= np.maximum(1 - leverage, 0.05)
             difference += sign * (design @ weights)
-            influence[arm] += sign * n * (x @ (inverse @ centre)) * left
+            influence[arm] += sign * n * (x @ (inverse @ centre)) * residual
         return Scores(difference + influence - influence.mean())
 
 
 class InverseWeighting:
-    """Weights each unit by how unlikely its treatment was, so that both groups look like everyone.
+    """Weights each unit by the inverse probability of its treatment, so that both groups represent all units.
 
-    Right if the logistic regression of the treatment is, and no propensity is near 0 or 1. Weights are divided by their
-    sum in each group. Propensities are clipped to lie between `clip` and 1 - `clip`: 0 clips none. More clipping lowers
-    the variance and adds a bias that no interval covers; `data/causal/clips.csv` has both. The standard error allows
-    for the estimation of the propensities.
+    It is unbiased if the logistic regression of treatment is correct and no propensity is near 0 or 1. Weights are
+    normalised in each group. Propensities are clipped to [`clip`, 1 - `clip`]. More clipping decreases the variance,
+    but adds a bias that no interval covers; `data/causal/clips.csv` has both. The standard error accounts for the
+    estimation of the propensities.
+
+    Args:
+        clip: Smallest propensity, below 0.5; 0 clips none.
 
     Source:
         Horvitz & Thompson (1952), JASA 47, 663-685, and Hájek (1971), who divides by the sum; with estimated
@@ -92,7 +105,8 @@ class InverseWeighting:
 
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         x = standardised(covariates)
-        raw = logistic().fit(x, treated).predict_proba(x)[:, 1]
+        model = logistic().fit(x, treated)
+        raw = model.predict_proba(x)[:, 1]
         e = np.clip(raw, self.clip, 1 - self.clip)
         t = treated.astype(float)
         weights = np.where(treated, 1 / e, 1 / (1 - e))
@@ -100,29 +114,31 @@ class InverseWeighting:
             np.average(outcome[arm], weights=weights[arm])
             for arm in (treated, ~treated)
         ]
-        left = outcome - np.where(treated, *means)
-        share_treated = (weights * t).mean()
-        share_others = (weights * (1 - t)).mean()
-        shares = np.where(treated, share_treated, share_others)
+        residuals = outcome - np.where(treated, *means)
+        treated_weight = (weights * t).mean()
+        other_weight = (weights * (1 - t)).mean()
+        mean_weights = np.where(treated, treated_weight, other_weight)
         signs = np.where(treated, 1.0, -1.0)
-        influence = signs * weights * left / shares
-        # Less what the logistic regression learned from the unit.
+        influence = signs * weights * residuals / mean_weights
+        # Less the unit's influence on the logistic regression.
         design = np.column_stack([np.ones(len(t)), x])
         odds = np.where(treated, (1 - e) / e, e / (1 - e))
-        slope = (odds * left) @ design / len(t)
-        information = (design * (e * (1 - e))[:, None]).T @ design / len(t)
-        influence -= (t - e) * (design @ (np.linalg.pinv(information) @ slope))
+        slope = (odds * residuals) @ design / len(t)
+        variances = e * (1 - e)
+        information = (design * variances[:, None]).T @ design / len(t)
+        adjustment = np.linalg.pinv(information) @ slope
+        influence -= (t - e) * (design @ adjustment)
         values = means[0] - means[1] + influence - influence.mean()
         return Scores(values, e, int((raw != e).sum()))
 
 
 class DoublyRobust:
-    """Predicts both outcomes and corrects the predictions by weighted errors: right if either model is.
+    """Predicts both outcomes, and corrects the predictions by weighted errors; unbiased if either model is correct.
 
-    Each unit is predicted by models fitted to the other four of five folds: a ridge regression on the covariates, their
-    squares and products, and a logistic regression with scikit-learn's usual penalty. Predictions are limited to twice
-    the range of the observed outcomes, and propensities are clipped as in `InverseWeighting`: one unit far from all
-    others must not decide the estimate.
+    Predictions are cross-fitted with five folds. The models are a ridge regression on the covariates, their squares and
+    products, and a logistic regression with scikit-learn's default penalty. So that no outlier dominates the estimate,
+    predictions are limited to twice the range of the observed outcomes, and propensities are clipped as by default in
+    `InverseWeighting`.
 
     Source:
         Robins, Rotnitzky & Zhao (1994), JASA 89, 846-866; cross-fitting, Chernozhukov et al. (2018), Econometrics
@@ -134,10 +150,11 @@ class DoublyRobust:
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         from sklearn.model_selection import StratifiedKFold
 
-        fewest = min(treated.sum(), (~treated).sum())
-        if fewest < 2 * FOLDS:
+        smaller = min(treated.sum(), (~treated).sum())
+        if smaller < 2 * FOLDS:
             raise ValueError(
-                f"{FOLDS} folds need at least {2 * FOLDS} treated units and as many others; got {fewest}"
+                f"{FOLDS} folds need at least {2 * FOLDS} treated and {2 * FOLDS} untreated units; "
+                f"the smaller group has {smaller}"
             )
         x = standardised(covariates)
         n = len(treated)
@@ -155,7 +172,8 @@ class DoublyRobust:
                 highest = 1.5 * high - 0.5 * low
                 expected = model.predict(x[test])
                 predicted[arm, test] = np.clip(expected, lowest, highest)
-            classifier = logistic(penalty=1.0).fit(x[train], treated[train])
+            classifier = logistic(penalty=1.0)
+            classifier.fit(x[train], treated[train])
             raw[test] = classifier.predict_proba(x[test])[:, 1]
         e = np.clip(raw, CLIP, 1 - CLIP)
         error = outcome - np.where(treated, predicted[1], predicted[0])
@@ -165,7 +183,7 @@ class DoublyRobust:
 
 
 def standard_estimators() -> tuple[Any, ...]:
-    """Return the four estimators, which are compared by default."""
+    """Return the four estimators that `compare` uses by default."""
     return (
         DifferenceInMeans(),
         RegressionAdjustment(),
@@ -178,14 +196,14 @@ def standard_estimators() -> tuple[Any, ...]:
 
 
 def logistic(penalty: float = 1e-4) -> Any:
-    """Return a logistic regression, nearly without a penalty by default."""
+    """Return an unfitted logistic regression, by default with a negligible penalty."""
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=1 / penalty, max_iter=1000)
 
 
 def ridge() -> Any:
-    """Return a ridge regression on covariates, squares and products; leave-one-out chooses its penalty."""
+    """Return an unfitted ridge regression on covariates, squares and products; leave-one-out selects its penalty."""
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler
@@ -198,7 +216,7 @@ def ridge() -> Any:
 
 
 def standardised(covariates: ArrayLike) -> np.ndarray:
-    """Return covariates (units, features) with mean 0 and deviation 1; one without variation becomes 0."""
+    """Return covariates (units, features) scaled to mean 0 and standard deviation 1; constant ones become 0."""
     covariates = np.asarray(covariates, np.float64)
     spread = covariates.std(axis=0)
     scale = np.where(spread > 1e-12, spread, 1.0)

@@ -1,7 +1,7 @@
-"""Experiments in a simulated world: who is treated with what, for how long, and what is measured afterwards.
+"""Experiments in a simulated world: the treatment, its duration, the confounder, and the outcome.
 
-An `Experiment` draws units: copies of the world with different starts. Each is simulated twice from the moment of the
-decision on, treated and untreated, so its effect is known and not estimated.
+An `Experiment` draws units: copies of the world with different initial states. From the decision on, each unit is
+simulated twice, treated and untreated, so its effect is known exactly.
 """
 
 from __future__ import annotations
@@ -16,43 +16,43 @@ import pandas as pd
 from pushlab.causal.simulators import CreditUnits, ODEUnits, Units
 from pushlab.ground.arguments import demand, number, one_of, whole
 
-REFERENCE = 20_000  # units for the spread of the confounder
-POPULATION = 50_000  # units for the mean effect in the population
-OWN_SEED = 2020  # of both
+REFERENCE_SIZE = 20_000  # units for the mean and spread of the confounder
+POPULATION_SIZE = 50_000  # units for the mean effect in the population
+POPULATION_SEED = 2020  # of both
 
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """An experiment; `experiment(name)` returns that of a simulator, and `experiment(name, span=5)` changes it.
+    """An experiment. `experiment(name)` returns that of a simulator; `experiment(name, span=5)` changes a field.
 
     Times are in the model's own unit. Variables are those of the model's state. With `logarithms`, covariates are their
-    base-10 logarithms, called "log10 V" and so on.
+    base-10 logarithms, named "log10 V" and so on.
 
     Attributes:
         model: Name of a simulator, or a `pushlab.envs.ode.models.Model`.
-        treatment: {intervention: dose} of the treated; the others have the parameters' own values. For credit
-            {"published": name of a candidate, or 11 weights}: the treated know the score.
+        treatment: {intervention: dose} for treated units; untreated ones have the model's default parameters. For
+            credit {"published": name of a candidate, or 11 weights}: treated people know the score.
         span: Duration of the treatment.
-        outcome: A variable, or "population_*" for the sum of all whose names begin so; also after "log10 ", or divided
-            as in "E / 1000". For credit "approved" or "score".
-        confounder: The variable that decides about treatment in `confounded` and similar functions.
-        mediator: A variable (as `outcome`) that treatment changes on its way to the outcome.
-        halfway: Time from the decision to the measurement of the mediator.
+        outcome: A variable, or a pattern such as "population_*" for the sum of all matching ones. It can be a logarithm
+            as in "log10 E", or divided as in "E / 1000". For credit "approved" or "score".
+        confounder: The variable that determines treatment in `confounded` and similar functions.
+        mediator: A variable, written like `outcome`, through which treatment affects the outcome.
+        mediator_time: Time from the decision to the measurement of the mediator.
         start: A named state of the model, or {variable: value}.
-        spread: Units begin at `start` times exp(spread × a standard normal number between -3 and 3): a number for all
-            variables, or {variable: number}.
-        begin: Time from the model's start to the decision, without treatment. Covariates are measured at its end.
-        after: Time from the decision to the outcome; None is `span`.
+        spread: Spread of the initial states: `start` times exp(spread × a standard normal number between -3 and 3). A
+            number for all variables, or {variable: number}.
+        decision_time: Time from the model's start to the decision, without treatment. Covariates are measured then.
+        outcome_time: Time from the decision to the outcome; None takes `span`.
         better: Whether "higher" or "lower" outcomes are better.
-        cost: Of treating one unit, in the unit of the outcome.
-        noise: Standard deviation of the error with which an outcome is measured.
-        covariates: Names of the variables that are seen; None is all.
-        strength: Increase of the log odds of treatment with each standard deviation of the confounder.
-        hidden: Variables that `unobserved` leaves out: the confounder, and others that could replace it, as capital can
-            replace the pollution that it made; None is the confounder alone.
-        world: {argument: value} of the simulator: config, preset; for credit also people.
-        logarithms: See above; None is the model's own choice.
-        words: The treatment in words.
+        cost: Cost of treating one unit, in the unit of the outcome.
+        noise: Standard deviation of the measurement error of an outcome.
+        covariates: Names of the observed variables; None takes all.
+        strength: Increase of the log-odds of treatment per standard deviation of the confounder.
+        hidden: Variables that `unobserved` hides: the confounder, and proxies such as the capital that caused a
+            pollution. None takes the confounder alone.
+        world_arguments: {argument: value} of the simulator: config, preset; for credit also people.
+        logarithms: Whether covariates are logarithms; None takes the model's default.
+        description: The treatment and the outcome in words.
     """
 
     model: Any
@@ -61,51 +61,51 @@ class Experiment:
     outcome: str
     confounder: str
     mediator: str
-    halfway: float
+    mediator_time: float
     start: Any = None
     spread: Any = 0.3
-    begin: float = 0.0
-    after: float | None = None
+    decision_time: float = 0.0
+    outcome_time: float | None = None
     better: str = "higher"
     cost: float = 0.0
     noise: float = 0.0
     covariates: tuple | None = None
     strength: float = 1.0
     hidden: tuple | None = None
-    world: dict = field(default_factory=dict)
+    world_arguments: dict = field(default_factory=dict)
     logarithms: bool | None = None
-    words: str = ""
+    description: str = ""
 
     def __post_init__(self):
         number("span", self.span, above=0)
-        number("after", self.measured, above=0)
-        number("halfway", self.halfway, above=0, below=self.measured)
-        for name in ("begin", "noise", "cost"):
+        number("outcome_time", self.time_to_outcome, above=0)
+        number("mediator_time", self.mediator_time, above=0, below=self.time_to_outcome)
+        for name in ("decision_time", "noise", "cost"):
             number(name, getattr(self, name), 0)
         one_of("better", self.better, ("higher", "lower"))
         number("strength", self.strength)
-        _ = self.bench  # checks the other fields
+        _ = self.simulator  # validates the other fields
 
     @property
-    def measured(self) -> float:
+    def time_to_outcome(self) -> float:
         """Time from the decision to the outcome."""
-        return self.span if self.after is None else self.after
+        return self.span if self.outcome_time is None else self.outcome_time
 
     @cached_property
-    def bench(self) -> Any:
-        """The object that simulates the units: `column(variable)`, `begin(n, rng)`, `units(n, rng)`."""
+    def simulator(self) -> Any:
+        """The simulator of the units, with `column(variable)`, `covariates(n, rng)` and `units(n, rng)`."""
         return CreditUnits(self) if self.model == "credit" else ODEUnits(self)
 
     @property
-    def seen(self) -> list[str]:
-        """Names of the covariates that are seen, as columns of a data set."""
-        names = self.covariates or self.bench.names
-        return [self.bench.column(name) for name in names]
+    def covariate_columns(self) -> list[str]:
+        """Columns of the observed covariates in a data set."""
+        names = self.covariates or self.simulator.names
+        return [self.simulator.column(name) for name in names]
 
     @property
     def confounder_column(self) -> str:
-        """The confounder's column of a data set."""
-        return self.bench.column(self.confounder)
+        """Column of the confounder in a data set."""
+        return self.simulator.column(self.confounder)
 
     def units(self, n: int, rng: np.random.Generator) -> Units:
         """Return `n` units, each simulated with and without treatment.
@@ -114,41 +114,43 @@ class Experiment:
         >>> units.covariates.columns.to_list(), units.outcomes.shape
         (['log10 rabbits', 'log10 foxes'], (3, 2))
         """
-        return self.bench.units(whole("n", n, 1, of="units"), rng)
+        return self.simulator.units(whole("n", n, 1, of="units"), rng)
 
     def propensities(self, covariates: pd.DataFrame) -> np.ndarray:
-        """Return the probability of treatment if the confounder decides, (units,).
+        """Return the probability of treatment (units,) if the confounder determines it.
 
         Args:
             covariates: DataFrame of all variables at the decision.
         """
-        centre, scale = self._confounder
-        distance = covariates[self.confounder_column].to_numpy() - centre
-        return 1 / (1 + np.exp(-(self.strength * distance / scale)))
+        mean, spread = self._confounder_moments
+        deviation = covariates[self.confounder_column].to_numpy() - mean
+        return 1 / (1 + np.exp(-(self.strength * deviation / spread)))
 
     @cached_property
-    def _confounder(self):
-        rng = np.random.default_rng(OWN_SEED)
-        values = self.bench.begin(REFERENCE, rng)[self.confounder_column]
-        scale = float(values.std())
+    def _confounder_moments(self):
+        """Mean and standard deviation of the confounder."""
+        rng = np.random.default_rng(POPULATION_SEED)
+        covariates = self.simulator.covariates(REFERENCE_SIZE, rng)
+        values = covariates[self.confounder_column]
+        spread = float(values.std())
         demand(
-            scale > 1e-9 * (1 + abs(values.mean())),
-            f"the confounder {self.confounder!r} is the same in every unit; give it some spread",
+            spread > 1e-9 * (1 + abs(values.mean())),
+            f"the confounder {self.confounder!r} is the same in every unit; increase its spread",
         )
-        return float(values.mean()), scale
+        return float(values.mean()), spread
 
     @cached_property
     def population_effect(self) -> float:
-        """The mean effect over 50,000 units, nearly that of an infinite data set.
+        """Mean effect over 50,000 units, an approximation to that of the population.
 
-        Its standard error is the deviation of the effects over the root of 50,000.
+        Its standard error is the standard deviation of the effects, divided by the square root of 50,000.
         """
-        rng = np.random.default_rng(OWN_SEED + 1)
-        return float(self.units(POPULATION, rng).effects.mean())
+        rng = np.random.default_rng(POPULATION_SEED + 1)
+        return float(self.units(POPULATION_SIZE, rng).effects.mean())
 
 
 @cache
-def _default(model):
+def _default_experiment(model):
     return Experiment(model, **EXPERIMENTS[model])
 
 
@@ -156,39 +158,40 @@ def experiment(model: Any = "hiv", **changes: Any) -> Experiment:
     """Return the experiment of a simulator, with `changes` to its fields; see `Experiment`.
 
     Args:
-        model: A name, a Model (`changes` then gives treatment, span, outcome, confounder, mediator and halfway), or an
-            Experiment.
+        model: A name, an Experiment, or a Model. A Model needs `changes` with treatment, span, outcome, confounder,
+            mediator and mediator_time.
 
-    >>> trial = experiment("hiv", span=5.0, halfway=2.0)
-    >>> trial.outcome, trial.measured
+    >>> trial = experiment("hiv", span=5.0, mediator_time=2.0)
+    >>> trial.outcome, trial.time_to_outcome
     ('log10 E', 5.0)
     """
-    known = [item.name for item in fields(Experiment)]
+    valid_names = [item.name for item in fields(Experiment)]
     for name in changes:
-        one_of("a field of an experiment", name, known)
+        one_of("a field of an experiment", name, valid_names)
     if isinstance(model, str):
-        model = _default(one_of("a simulator with an experiment", model, EXPERIMENTS))
+        one_of("a simulator with an experiment", model, EXPERIMENTS)
+        model = _default_experiment(model)
     if not isinstance(model, Experiment):
         return Experiment(model, **changes)
     return replace(model, **changes) if changes else model
 
 
 def experiment_table() -> pd.DataFrame:
-    """Return the experiments of all simulators, a DataFrame with a row each.
+    """Return the experiments of all simulators, a DataFrame with a row for each.
 
     >>> experiment_table().loc["hiv", ["outcome", "confounder"]].to_list()
     ['log10 E', 'E']
     """
-    columns = ["words", "outcome", "better", "confounder", "mediator", "cost"]
+    columns = ["description", "outcome", "better", "confounder", "mediator", "cost"]
     trials = pd.DataFrame([vars(experiment(name)) for name in EXPERIMENTS])
     return trials.set_index("model")[columns].rename_axis("simulator")
 
 
 # ---------------------------------------------------------------- one for each simulator
 
-# Confounders are what a person in charge would look at. The worse off are treated: the weakest patients, the towns with
-# the most infected, the most polluted worlds. So the treated end up worse although treatment helps. Among rabbits and
-# foxes and for credit it is the other way round in one respect or the other.
+# The confounders are variables by which a person in charge would decide. Units in a worse state are treated: the
+# weakest patients, the towns with the most infected, the most polluted worlds. So treated units end up worse although
+# treatment helps. Rabbits and foxes, and credit, are the opposite in one of these respects.
 EXPERIMENTS = {
     "hiv": {
         "treatment": {"epsilon_1": 0.7},
@@ -200,24 +203,24 @@ EXPERIMENTS = {
         "confounder": "E",
         "strength": -1.0,
         "mediator": "log10 E",
-        "halfway": 5.0,
-        "words": "RT inhibitor for 25 days; outcome: effectors then",
+        "mediator_time": 5.0,
+        "description": "RT inhibitor for 25 days; outcome: effectors then",
     },
     "lotka_volterra": {
         "treatment": {"fox_growth": 0.4},
         "span": 2.0,
-        "after": 4.0,
+        "outcome_time": 4.0,
         "spread": 0.2,
         "logarithms": True,
         "outcome": "foxes",
         "noise": 1.0,
         "cost": 6.5,
         "confounder": "rabbits",
-        "world": {"preset": "whynot"},
+        "world_arguments": {"preset": "whynot"},
         "strength": 0.8,
         "mediator": "rabbits",
-        "halfway": 1.0,
-        "words": "foxes' growth held at 0.4 for 2; outcome: foxes after 4",
+        "mediator_time": 1.0,
+        "description": "foxes' growth held at 0.4 for 2; outcome: foxes after 4",
     },
     "opioid": {
         "treatment": {"misuse_reduction": 0.113},
@@ -230,9 +233,9 @@ EXPERIMENTS = {
         "noise": 10.0,
         "confounder": "illicit_users",
         "mediator": "illicit_users",
-        "halfway": 5.0,
-        "world": {"config": {"start_time": 2015.0, "end_time": 2030.0}},
-        "words": "11.3 % less new misuse a year; outcome: deaths from 2015 to 2025, thousands",
+        "mediator_time": 5.0,
+        "world_arguments": {"config": {"start_time": 2015.0, "end_time": 2030.0}},
+        "description": "11.3 % less new misuse a year; outcome: deaths from 2015 to 2025, thousands",
     },
     "zika": {
         "treatment": {"indoor_spray_use": 0.2},
@@ -253,12 +256,12 @@ EXPERIMENTS = {
         "cost": 30.0,
         "confounder": "asymptomatic_humans",
         "mediator": "infectious_mosquitoes",
-        "halfway": 2.0,
-        "words": "a fifth of the houses sprayed for 20 days; outcome: people ill on day 20",
+        "mediator_time": 2.0,
+        "description": "a fifth of the houses sprayed for 20 days; outcome: people ill on day 20",
     },
     "world3": {
         "treatment": {"persistent_pollution_generation_factor": 0.5},
-        "begin": 75.0,
+        "decision_time": 75.0,
         "span": 75.0,
         "spread": 0.1,
         "logarithms": True,
@@ -277,8 +280,8 @@ EXPERIMENTS = {
         "strength": 0.8,
         "hidden": ("persistent_pollution", "industrial_capital", "service_capital"),
         "mediator": "persistent_pollution",
-        "halfway": 10.0,
-        "words": "half the pollution from 1975 on; outcome: people in 2050, billions",
+        "mediator_time": 10.0,
+        "description": "half the pollution from 1975 on; outcome: people in 2050, billions",
     },
     "credit": {
         "treatment": {"published": "trained on the past"},
@@ -287,7 +290,7 @@ EXPERIMENTS = {
         "confounder": "age",
         "hidden": ("age", "RevolvingUtilizationOfUnsecuredLines"),
         "mediator": "RevolvingUtilizationOfUnsecuredLines",
-        "halfway": 0.5,
-        "words": "knows the published score; outcome: approved or not",
+        "mediator_time": 0.5,
+        "description": "knows the published score; outcome: approved or not",
     },
 }

@@ -1,4 +1,4 @@
-"""What draws the units of an experiment: a dynamical model, or people with a credit score."""
+"""Simulators of an experiment's units: dynamical models, and people with a credit score."""
 
 from __future__ import annotations
 
@@ -20,34 +20,40 @@ from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import ODE
 from pushlab.ground.arguments import demand, number, numbers, one_of
 
-LEAST = 1e-12  # smaller values count as this one in logarithms
-REACH = 3.0  # deviations from the start beyond which no unit begins
+MIN_VALUE = 1e-12  # lower bound of the arguments of logarithms
+MAX_DEVIATION = 3.0  # of initial states, in standard deviations
 
 
 class Units(NamedTuple):
-    """Units of an experiment, a row each. The second axis of `outcomes` and `mediators` is untreated, treated."""
+    """Units of an experiment, one per row.
 
-    covariates: pd.DataFrame  # every variable at the decision
-    outcomes: np.ndarray  # (units, 2)
-    mediators: np.ndarray  # (units, 2), on the way from the treatment to the outcome
+    Attributes:
+        covariates: All variables at the decision.
+        outcomes: Outcomes without and with treatment, (units, 2).
+        mediators: Mediators without and with treatment, (units, 2).
+    """
+
+    covariates: pd.DataFrame
+    outcomes: np.ndarray
+    mediators: np.ndarray
 
     @property
     def effects(self) -> np.ndarray:
-        """The effect of treatment on each unit, (units,)."""
+        """Effect of treatment on each unit, (units,)."""
         return self.outcomes[:, 1] - self.outcomes[:, 0]
 
 
 class ODEUnits:
-    """Draws units of a dynamical model; both potential outcomes of all units are one batch."""
+    """Draws units of a dynamical model. Both potential outcomes of all units are simulated in one batch."""
 
     def __init__(self, experiment: Any):
         self.experiment = experiment
         self.model = model = load_model(experiment.model)
         self.names = model.levels
-        world = experiment.world
-        for name in world:
-            one_of("an argument in world", name, ("config", "preset"))
-        self.config = model.config(world.get("config"), world.get("preset"))
+        arguments = experiment.world_arguments
+        for name in arguments:
+            one_of("an argument in world_arguments", name, ("config", "preset"))
+        self.config = model.config(arguments.get("config"), arguments.get("preset"))
         self.logarithms = experiment.logarithms
         if self.logarithms is None:
             self.logarithms = model.logarithmic
@@ -57,44 +63,50 @@ class ODEUnits:
             spread = dict.fromkeys(self.names, spread)
         for name in spread:
             one_of(f"a variable that {model.name} begins with", name, self.names)
-        scales = [number("spread", spread.get(name, 0.0), 0) for name in self.names]
+        scales = []
+        for name in self.names:
+            scale = spread.get(name, 0.0)
+            scales.append(number("spread", scale, 0))
         self.spread = np.array(scales, np.float64)
-        known = {item.name: item.bounds for item in model.interventions}
+        bounds = {item.name: item.bounds for item in model.interventions}
         for name, dose in experiment.treatment.items():
-            one_of(f"an intervention of {model.name}", name, known)
-            number(name, dose, *known[name])
+            one_of(f"an intervention of {model.name}", name, bounds)
+            number(name, dose, *bounds[name])
         variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
         for name in (experiment.confounder, *variables):
             one_of(f"a variable of {model.name}", name, model.names)
+        zeros = np.zeros((1, len(model.names)))
         for quantity in (experiment.outcome, experiment.mediator):
-            self._measure(quantity, np.zeros((1, len(model.names))))
+            self._measure(quantity, zeros)
 
     def column(self, variable: str) -> str:
-        """Return a variable's column of a data set."""
+        """Return the column of a variable in a data set."""
         return f"log10 {variable}" if self.logarithms else variable
 
-    def begin(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Return all variables of `n` units at the decision."""
-        return self._table(self._decision(n, rng))
+    def covariates(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw `n` units and return all their variables at the decision."""
+        return self._table(self._states_at_decision(n, rng))
 
     def units(self, n: int, rng: np.random.Generator) -> Units:
-        """Return `n` units."""
+        """Draw `n` units and simulate them with and without treatment."""
         trial = self.experiment
-        values = self._decision(n, rng)
-        untreated = np.tile(self.model.dose(self.config), (2 * n, 1))
-        dose = untreated.copy()
-        for at, item in enumerate(self.model.interventions):
-            dose[n:, at] = trial.treatment.get(item.name, dose[n:, at])
-        both = np.vstack([values, values])
+        values = self._states_at_decision(n, rng)
+        default_dose = self._default_dose(2 * n)
+        dose = default_dose.copy()
+        for column, item in enumerate(self.model.interventions):
+            if item.name in trial.treatment:
+                dose[n:, column] = trial.treatment[item.name]
+        states = np.vstack([values, values])  # untreated, then treated
+        outcome_time = trial.time_to_outcome
+        times = {trial.mediator_time, min(trial.span, outcome_time), outcome_time}
         now = 0.0
-        ends = {trial.halfway, min(trial.span, trial.measured), trial.measured}
-        for moment in sorted(ends):
-            held = dose if now < trial.span else untreated
-            both = self._flow(both, now, moment, held)
-            now = moment
-            if moment == trial.halfway:
-                mediators = self._measure(trial.mediator, both)
-        outcomes = self._measure(trial.outcome, both)
+        for time in sorted(times):
+            current_dose = dose if now < trial.span else default_dose
+            states = self._flow(states, now, time, current_dose)
+            now = time
+            if time == trial.mediator_time:
+                mediators = self._measure(trial.mediator, states)
+        outcomes = self._measure(trial.outcome, states)
         return Units(
             covariates=self._table(values),
             outcomes=outcomes.reshape(2, n).T,
@@ -110,62 +122,74 @@ class ODEUnits:
             columns = [fnmatchcase(name, variable) for name in names]
         demand(
             any(columns),
-            f"{self.model.name} has the variables {', '.join(names)}; got {quantity!r}",
+            f"{quantity!r} matches no variable of {self.model.name}: {', '.join(names)}",
         )
-        total = values[:, columns].sum(axis=1) / float(divisor or 1)
+        total = values[:, columns].sum(axis=1)
+        total /= float(divisor or 1)
         if quantity.startswith("log10 "):
-            return np.log10(np.maximum(total, LEAST))
+            return np.log10(np.maximum(total, MIN_VALUE))
         return total
 
     def _table(self, values):
         if self.logarithms:
-            values = np.log10(np.maximum(values, LEAST))
+            values = np.log10(np.maximum(values, MIN_VALUE))
         return pd.DataFrame(values, columns=map(self.column, self.model.names))
 
-    def _decision(self, n, rng):
-        """Return states (n, variables) at the decision."""
+    def _states_at_decision(self, n, rng):
+        """Draw states (n, variables) at the decision."""
         from scipy.special import ndtr, ndtri
 
-        # Standard normal numbers between -REACH and REACH: no unit is far from all others.
-        shares = rng.random((n, len(self.levels)))
-        normal = ndtri(ndtr(-REACH) + shares * (ndtr(REACH) - ndtr(-REACH)))
+        # Truncated normal numbers, so that there are no outliers.
+        uniforms = rng.random((n, len(self.levels)))
+        low = ndtr(-MAX_DEVIATION)
+        high = ndtr(MAX_DEVIATION)
+        normal = ndtri(low + uniforms * (high - low))
         values = self.levels * np.exp(self.spread * normal)
         if self.model.settled is not None:
-            values = np.array([self.model.settled(self.config, row) for row in values])
-        if self.experiment.begin:
-            dose = np.tile(self.model.dose(self.config), (n, 1))
-            return self._flow(values, -self.experiment.begin, 0.0, dose)
+            rows = [self.model.settled(self.config, row) for row in values]
+            values = np.array(rows)
+        decision_time = self.experiment.decision_time
+        if decision_time:
+            dose = self._default_dose(n)
+            return self._flow(values, -decision_time, 0.0, dose)
         return values
 
-    def _flow(self, values, since, until, dose):
-        """Return states (n, variables) at `until`, from those at `since`; times count from the decision."""
-        decision = self.config.start_time + self.experiment.begin
-        span = {"start_time": decision + since, "end_time": decision + until}
-        config = replace(self.config, **span)
-        world = ODE(self.model, config, timestep=until - since, actions="box")
-        return world.flow(values, np.zeros(len(values), np.int64), dose)[0]
+    def _default_dose(self, n):
+        return np.tile(self.model.dose(self.config), (n, 1))
+
+    def _flow(self, values, start, end, dose):
+        """Return states (n, variables) at `end`, from those at `start`; times are relative to the decision."""
+        decision = self.config.start_time + self.experiment.decision_time
+        times = {"start_time": decision + start, "end_time": decision + end}
+        config = replace(self.config, **times)
+        world = ODE(self.model, config, timestep=end - start, actions="box")
+        no_action = np.zeros(len(values), np.int64)
+        states, _, _ = world.flow(values, no_action, dose)
+        return states
 
 
 class CreditUnits:
-    """Draws people: the treated know how the score is made and answer it in the best way, the others stay as they are.
+    """Draws people. Treated ones know the credit score and respond optimally; the others don't change.
 
-    People are drawn, with replacement, from the table of borrowers. `start`, `spread`, `begin`, `span` and `halfway`
-    have no meaning here. Features are in standard units.
+    People are drawn with replacement from the table of borrowers. `start`, `spread`, `decision_time`, `span` and
+    `mediator_time` have no effect. Features are in standard units.
     """
 
     names = FEATURES
 
     def __init__(self, experiment: Any):
         self.experiment = experiment
-        world = experiment.world
-        for name in world:
-            one_of("an argument in world", name, ("people", "config", "preset"))
-        self.people = load_borrowers(world.get("people"))
-        self.config = credit_config(world.get("config"), world.get("preset"))
+        arguments = experiment.world_arguments
+        for name in arguments:
+            valid_names = ("people", "config", "preset")
+            one_of("an argument in world_arguments", name, valid_names)
+        self.people = load_borrowers(arguments.get("people"))
+        self.config = credit_config(arguments.get("config"), arguments.get("preset"))
         published = experiment.treatment.get("published")
         if isinstance(published, str):
-            known = candidate_classifiers(self.people, self.config)
-            published = known[one_of("treatment: published", published, known)]
+            candidates = candidate_classifiers(self.people, self.config)
+            one_of("treatment: published", published, candidates)
+            published = candidates[published]
         self.theta = numbers("treatment: published", published, (len(WEIGHTS),))
         one_of("outcome", experiment.outcome, ("approved", "score"))
         variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
@@ -174,25 +198,27 @@ class CreditUnits:
         one_of("mediator", experiment.mediator, self.config.changeable)
 
     def column(self, variable: str) -> str:
-        """Return a feature's column of a data set."""
+        """Return the column of a feature in a data set."""
         return WORDS[FEATURES.index(variable)]
 
-    def begin(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Return all features of `n` people."""
+    def covariates(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw `n` people and return all their features."""
         rows = rng.integers(len(self.people), size=n)
         return pd.DataFrame(self.people.features[rows], columns=WORDS)
 
     def units(self, n: int, rng: np.random.Generator) -> Units:
-        """Return `n` units."""
+        """Draw `n` people and compute their outcomes with and without treatment."""
         config = self.config
         mediator = self.experiment.mediator
-        covariates = self.begin(n, rng)
-        move = best_response(self.theta, config)
-        score = covariates.to_numpy() @ self.theta[:-1] + self.theta[-1]
-        answered = score + self.theta[config.places] @ move
-        outcomes = np.stack([score, answered], axis=1)
+        covariates = self.covariates(n, rng)
+        response = best_response(self.theta, config)
+        weights = self.theta[:-1]
+        score = covariates.to_numpy() @ weights + self.theta[-1]
+        new_score = score + self.theta[config.places] @ response
+        outcomes = np.stack([score, new_score], axis=1)
         if self.experiment.outcome == "approved":
             outcomes = (outcomes <= 0).astype(np.float64)
-        before = covariates[self.column(mediator)].to_numpy()
-        after = before + move[config.changeable.index(mediator)]
-        return Units(covariates, outcomes, np.stack([before, after], axis=1))
+        untreated = covariates[self.column(mediator)].to_numpy()
+        treated = untreated + response[config.changeable.index(mediator)]
+        mediators = np.stack([untreated, treated], axis=1)
+        return Units(covariates, outcomes, mediators)

@@ -1,4 +1,4 @@
-"""The same estimators on many data sets: their errors, and how often their intervals contain the truth."""
+"""Estimators on many data sets: their errors and the coverage of their intervals."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def repeat(
     Args:
         model: A simulator's name or an Experiment.
         kind: "randomised", "confounded", "unobserved" or "mediated".
-        n: Units in a data set.
-        draws: Number of data sets. Number i has the seed `episode_seed(seed, i)`: the first has `seed`.
+        n: Number of units in a data set.
+        draws: Number of data sets. Data set i has the seed `episode_seed(seed, i)`, which is `seed` for the first.
         estimators, resamples: As in `compare`.
 
     Returns:
         DataFrame with a row for each draw and estimator: kind, n, draw, estimator, estimate, standard_error, low, high,
-        clipped (units), truth (the mean effect in the population), sample_effect (that on the units of the draw).
+        clipped (units), truth (mean effect in the population), sample_effect (mean effect on the units of the draw).
 
     >>> from pushlab.causal import DifferenceInMeans
     >>> table = repeat("lotka_volterra", "randomised", n=100, draws=3, estimators=[DifferenceInMeans()])
@@ -64,12 +64,14 @@ def repeat(
     tables = []
     with threadpool_limits(1, user_api="blas"):  # matrices are too small for threads
         for draw in range(whole("draws", draws, 1)):
-            own = episode_seed(seed, draw)
-            data = KINDS[kind](trial, n, own)
-            table = compare(data, estimators, trial.population_effect, resamples, own)
+            draw_seed = episode_seed(seed, draw)
+            data = KINDS[kind](trial, n, draw_seed)
+            truth = trial.population_effect
+            table = compare(data, estimators, truth, resamples, draw_seed)
             effect = data.average_effect
             tables.append(table.assign(draw=draw, sample_effect=effect))
-    return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)[COLUMNS]
+    table = pd.concat(tables, ignore_index=True)
+    return table.assign(kind=kind, n=n)[COLUMNS]
 
 
 def summary(
@@ -78,18 +80,19 @@ def summary(
     """Summarise the errors of each estimator over many draws.
 
     Args:
-        table: As of `repeat`; with further columns, which `by` then names too.
+        table: A table of `repeat`. If it has more columns, `by` can include them.
+        by: Columns that define the groups.
 
     Returns:
-        DataFrame with a row for each: by, truth, mean, bias (mean less truth), spread (deviation of the estimates),
-        rmse (root of the mean squared error), covers (share of the intervals that contain the truth) with its Wilson
-        interval covers_low and covers_high, width (of the interval, median), draws, and clipped (units, mean) if the
-        table has it.
+        DataFrame with a row for each group: by, truth, mean, bias (mean less truth), spread (standard deviation of the
+        estimates), rmse (root of the mean squared error), covers (fraction of intervals that contain the truth), its
+        Wilson interval covers_low and covers_high, width (median width of an interval), draws, and clipped (mean number
+        of units) if the table has it.
 
     >>> import pandas as pd
-    >>> found = pd.DataFrame({"estimator": "a", "estimate": [1.0, 3.0], "truth": 1.0, "low": [0.0, 2.0],
+    >>> table = pd.DataFrame({"estimator": "a", "estimate": [1.0, 3.0], "truth": 1.0, "low": [0.0, 2.0],
     ...                       "high": [2.0, 4.0]})
-    >>> summary(found, by=["estimator"])[["bias", "covers", "width"]].values.tolist()
+    >>> summary(table, by=["estimator"])[["bias", "covers", "width"]].values.tolist()
     [[1.0, 0.5, 2.0]]
     """
     truth = table["truth"]
@@ -99,22 +102,28 @@ def summary(
         covers=(table["low"] <= truth) & (truth <= table["high"]),
     )
     groups = rows.groupby(list(by), sort=False, observed=True)
-    found = groups.agg(
+    result = groups.agg(
         truth=("truth", "mean"),
         mean=("estimate", "mean"),
         bias=("error", "mean"),
         spread=("estimate", "std"),
-        rmse=("error", lambda error: float(np.sqrt((error**2).mean()))),
+        rmse=("error", _root_mean_square),
         covers=("covers", "mean"),
         width=("width", "median"),
         draws=("covers", "size"),
     ).reset_index()
-    share = share_interval((found["covers"] * found["draws"]).round(), found["draws"])
-    found.insert(found.columns.get_loc("covers") + 1, "covers_low", share.low)
-    found.insert(found.columns.get_loc("covers") + 2, "covers_high", share.high)
+    successes = (result["covers"] * result["draws"]).round()
+    interval = share_interval(successes, result["draws"])
+    position = result.columns.get_loc("covers")
+    result.insert(position + 1, "covers_low", interval.low)
+    result.insert(position + 2, "covers_high", interval.high)
     if "clipped" in rows:
-        found["clipped"] = groups["clipped"].mean().to_numpy()
-    return found
+        result["clipped"] = groups["clipped"].mean().to_numpy()
+    return result
+
+
+def _root_mean_square(errors):
+    return float(np.sqrt((errors**2).mean()))
 
 
 def by_size(
@@ -125,8 +134,8 @@ def by_size(
 ) -> pd.DataFrame:
     """Return the `summary` for data sets of several sizes. `more` as in `repeat`.
 
-    The error of an estimator that is right decreases with the root of the number of units. The error of one that is
-    wrong stays, and more data only make it surer.
+    The error of an unbiased estimator decreases with the square root of the number of units. The bias of an estimator
+    doesn't decrease, and more data only narrow its interval.
     """
     trial = experiment(model)
     tables = [repeat(trial, n=n, draws=draws, **more) for n in sizes]

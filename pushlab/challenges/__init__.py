@@ -1,1 +1,1 @@
-"""The EvalUMAP challenges as a contest: contexts, answers, submissions, replays, scorecards, the board."""
+"""The EvalUMAP challenges: contexts, submissions, replays, scorecards and leaderboards."""

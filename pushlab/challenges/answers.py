@@ -1,6 +1,6 @@
-"""Reading the notifications that answer a challenge's contexts: a table is validated whole before it is scored.
+"""Read and validate the notifications that answer a challenge's contexts.
 
-A cell is only looked up among the values of its feature, or read as a number.
+Cells are only matched with the values of their feature or converted to numbers. They are never evaluated.
 """
 
 import numpy as np
@@ -11,89 +11,99 @@ from pushlab.ground.arguments import demand, in_short
 from pushlab.ground.faults import BadData, Fault, blame, refuse, short
 from pushlab.ground.tables import Rule, check, number, whole_number
 
-SECONDS = number(0)._replace(right="a number of seconds, 0 or more")
+SECONDS = number(0)._replace(right="a number of seconds, at least 0")
 
 
 def read_notifications(
-    table: pd.DataFrame, schema: Schema, wanted: int, file: str = "notifications"
+    table: pd.DataFrame,
+    schema: Schema,
+    n_contexts: int,
+    file: str = "notifications",
 ) -> tuple[np.ndarray, np.ndarray | None, list[str]]:
     """Return codes int64 (contexts, components), response times (contexts,) or None, and notes.
 
     Args:
         table: DataFrame with one row per notification; cells are text or typed values.
-        wanted: Number of contexts. Rows belong to them by the column `id`, or else by their order.
-        file: Name of the table in messages, which count rows as those of a CSV file: the header is row 1.
+        n_contexts: Number of contexts. Rows are matched to them by the column `id`, or else by their order.
+        file: Name of the table in messages. They count rows as in a CSV file, where the header is row 1.
 
     Raises:
-        BadData: The table has faults; the message lists all of them.
+        BadData: If the table has faults; the message lists all of them.
     """
     features = {feature.name: feature for feature in schema.notification}
-    right = f"the id of a context, 0 to {wanted - 1}"
+    last_id = n_contexts - 1
+    id_rule = whole_number(0, last_id, required=False)
+    id_rule = id_rule._replace(right=f"the id of a context, 0 to {last_id}")
     rules = {name: feature_rule(feature) for name, feature in features.items()}
-    rules["id"] = whole_number(0, wanted - 1, required=False)._replace(right=right)
+    rules["id"] = id_rule
     rules["response_time"] = SECONDS._replace(required=False)
     text = text_table(table)
     values, faults = check(text, rules, file, others=False)
     order = np.arange(len(values))
     if "id" not in values:
-        if len(values) != wanted:
-            right = f"there are {len(values):,} rows for {wanted:,} contexts; each context needs one"
+        if len(values) != n_contexts:
+            right = f"there are {len(values):,} rows for {n_contexts:,} contexts; each context needs one"
             faults.append(Fault(file, right=right))
     elif values["id"].dtype == np.int64:
         order = np.argsort(values["id"].to_numpy(), kind="stable")
-        faults += _check_ids(values["id"], wanted, file)
-    refuse(sorted(faults, key=lambda fault: (fault.row != 1, fault.column != "id")))
-    codes = encoded(values[list(features)])[order]
+        faults += _check_ids(values["id"], n_contexts, file)
+    faults.sort(key=lambda fault: (fault.row != 1, fault.column != "id"))
+    refuse(faults)
+    codes = encode_table(values[list(features)])[order]
     notes = []
     for name, feature in features.items():
-        notes += _unknown_words(feature, text[name])
+        notes += _note_unknown_values(feature, text[name])
     seconds = values.get("response_time")
     return codes, None if seconds is None else seconds.to_numpy()[order], notes
 
 
 def text_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with each cell as text, without the unnamed column of row numbers that pandas writes."""
+    """Return a table with each cell as text, without the unnamed index column that pandas writes."""
     is_table = isinstance(table, pd.DataFrame)
-    demand(is_table, f"a table is a pandas DataFrame; got {in_short(table)}")
-    if table.columns[:1].isin(["", "Unnamed: 0"]).any():
+    demand(is_table, f"the table must be a pandas DataFrame; got {in_short(table)}")
+    has_index = table.columns[:1].isin(["", "Unnamed: 0"])
+    if has_index.any():
         table = table.iloc[:, 1:]
     return table.map(as_text).reset_index(drop=True)
 
 
 def feature_rule(feature: Feature) -> Rule:
-    """A rule for the values of a feature, as tuples of codes."""
+    """Return a rule that converts the values of a feature to tuples of codes."""
     return Rule(feature.right, lambda column: column.map(feature.code))
 
 
-def encoded(values: pd.DataFrame) -> np.ndarray:
+def encode_table(values: pd.DataFrame) -> np.ndarray:
     """Return columns of tuples of codes as one array, int64 (rows, components)."""
-    return np.hstack([np.array(values[name].tolist(), np.int64) for name in values])
+    columns = []
+    for name in values:
+        codes = values[name].tolist()
+        columns.append(np.array(codes, np.int64))
+    return np.hstack(columns)
 
 
-def _check_ids(ids, wanted, file):
-    """Return the faults of ids that occur twice or not at all."""
-    right = "an id of its own (it stands there twice)"
+def _check_ids(ids, n_contexts, file):
+    """Return the faults of duplicate and missing ids."""
+    right = "a unique id (it occurs twice)"
     lines = np.arange(len(ids)) + 2
     faults = blame(file, lines, "id", ids, ids.duplicated(), right)
-    missing = np.setdiff1d(np.arange(wanted), ids)
+    missing = np.setdiff1d(np.arange(n_contexts), ids)
     if len(missing):
-        some = ", ".join(map(str, missing[: BadData.MAX_ROWS]))
-        more = ", …" if len(missing) > BadData.MAX_ROWS else ""
-        right = f"{len(missing):,} contexts have no row: {some}{more}"
+        count = len(missing)
+        first = ", ".join(map(str, missing[: BadData.MAX_ROWS]))
+        more = ", …" if count > BadData.MAX_ROWS else ""
+        right = f"{count:,} contexts have no row: {first}{more}"
         faults.append(Fault(file, column="id", right=right))
     return faults
 
 
-def _unknown_words(feature, column):
-    """Return a note on values of an open feature that the history doesn't have, other than "other" itself."""
+def _note_unknown_values(feature, column):
+    """Return a note on values of an open feature that aren't in the history, or an empty list."""
     if feature.kind != "open":
         return []
-    unknown = column[
-        (column != OTHER) & (column.map(feature.code) == feature.code(OTHER))
-    ]
-    words = short(", ".join(unknown.unique()), 200)
-    return (
-        [f"{feature.name}: the history does not know {words} (coded as 'other')"]
-        if words
-        else []
-    )
+    is_unknown = column.map(feature.code) == feature.code(OTHER)
+    unknown = column[is_unknown & (column != OTHER)]
+    words = ", ".join(unknown.unique())
+    if not words:
+        return []
+    words = short(words, 200)
+    return [f"{feature.name}: not in the history: {words} (coded as 'other')"]

@@ -1,9 +1,10 @@
-"""The capstone's leaderboard: lifetimes of a class's agents in one CSV file, one row per submission.
+"""The capstone's leaderboard: a CSV file with one row per submission.
 
-A submission is several lifetimes of the same syllabus under different seeds, and its row is computed from their logs.
-Since a student could also type a row into the file, `board_of` makes the board from a folder of logs.
+A submission is several lifetimes of the same syllabus under different seeds. Its row is computed from their logs. Since
+a student could type a row into the file by hand, `board_of` computes the board from a folder of logs.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,23 @@ from pushlab.metrics.estimate import mean_interval
 
 SYLLABUS = "users-aba"
 MEASURES = ("reward", "forgotten")
-NUMBERS = tuple(f"{one}{end}" for one in MEASURES for end in ("", "_low", "_high"))
+ENDS = ("", "_low", "_high")
+NUMBERS = tuple(f"{name}{end}" for name, end in itertools.product(MEASURES, ENDS))
 COLUMNS = ("name", "agent", "syllabus", "seeds", *NUMBERS, "note")
 DIGITS = 3
 
 
 def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
-    """Return the reward and the forgetting of one lifetime, both in reward an episode.
+    """Return the reward and the forgetting of one lifetime, both in reward per episode.
 
-    The reward is the mean over all tests of tasks that were trained before the test. The forgetting is the mean reward
-    in the first task's last test before another task is trained, minus that in its first test afterwards.
+    The reward is the mean over all tests of tasks that were trained before the test. The forgetting is the drop of the
+    first task's mean reward, from its last test before another task is trained to its first test afterwards.
 
     Args:
-        log: Log of a syllabus that trains a first task, then another.
+        log: Log of a syllabus that trains at least two tasks, one after the other.
+
+    Raises:
+        ValueError: If only one task is trained, or the first task isn't tested both before and after another.
 
     >>> import pandas as pd
     >>> log = pd.DataFrame({"block": [0, 1, 1, 2, 3, 3], "block_type": ["train", "test", "test"] * 2,
@@ -43,57 +48,67 @@ def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
     if training["task"].nunique() < 2:
         raise ValueError("forgetting needs two tasks, trained one after the other")
     first = training["task"].iloc[0]
-    changed = training.loc[training["task"] != first, "block"].iloc[0]
-    trained = log["task"].map(training.groupby("task")["block"].first())
-    tests = log[(log["block_type"] == "test") & (log["block"] > trained)]
-    own = tests[tests["task"] == first].groupby("block")["reward"].mean()
-    before = own[own.index < changed]
-    after = own[own.index > changed]
+    others = training[training["task"] != first]
+    change = others["block"].iloc[0]
+    first_blocks = training.groupby("task")["block"].first()
+    is_trained = log["block"] > log["task"].map(first_blocks)
+    tests = log[(log["block_type"] == "test") & is_trained]
+    first_tests = tests[tests["task"] == first]
+    means = first_tests.groupby("block")["reward"].mean()
+    before = means[means.index < change]
+    after = means[means.index > change]
     if before.empty or after.empty:
         raise ValueError(
-            f"there is no test of {first} both before and after another task was trained"
+            f"{first} must be tested both before and after another task is trained"
         )
-    return float(tests["reward"].mean()), float(before.iloc[-1] - after.iloc[0])
+    reward = float(tests["reward"].mean())
+    forgetting = float(before.iloc[-1] - after.iloc[0])
+    return reward, forgetting
 
 
 def submission(
-    name: str, logs: Sequence[pd.DataFrame], note: str = ""
+    name: str,
+    logs: Sequence[pd.DataFrame],
+    note: str = "",
 ) -> dict[str, Any]:
     """Return the row of a submission, a dict with COLUMNS: means over its lifetimes with 95 % intervals.
 
     Args:
         name: Name of the student or team.
-        logs: Lifetime logs of one agent under at least two different seeds, each of the whole syllabus SYLLABUS.
+        logs: Lifetime logs of one agent, each of the complete syllabus SYLLABUS, under at least two different seeds.
+        note: A remark on the submission.
 
     Raises:
-        BadData: Logs are faulty; the message lists all of them.
+        BadData: If logs are faulty; the message lists all of them.
     """
-    course = [
-        (phase.name, one.task, one.count)
-        for phase in read_syllabus(SYLLABUS).phases
-        for one in phase.experiences
-    ]
+    regimes = []
+    for phase in read_syllabus(SYLLABUS).phases:
+        for item in phase.experiences:
+            regimes.append((phase.name, item.task, item.count))
+    n_episodes = sum(count for *_, count in regimes)
     faults = []
-    for place, log in enumerate(logs):
-        regimes = log.groupby(["regime", "phase", "task"], sort=False).size()
-        if [(*key[1:], count) for key, count in regimes.items()] != course:
-            episodes = sum(count for *_, count in course)
+    for index, log in enumerate(logs):
+        counts = log.groupby(["regime", "phase", "task"], sort=False).size()
+        log_regimes = [(*key[1:], count) for key, count in counts.items()]
+        if log_regimes != regimes:
             right = (
-                f"a whole lifetime of {SYLLABUS}, {len(course)} regimes and {episodes} "
-                f"episodes; it has {len(regimes)} and {len(log)}"
+                f"a complete lifetime of {SYLLABUS} has {len(regimes)} regimes and {n_episodes} "
+                f"episodes; this log has {len(log_regimes)} and {len(log)}"
             )
-            faults.append(Fault(f"log {place}", right=right))
+            faults.append(Fault(f"log {index}", right=right))
     seeds = [int(log["seed"].iloc[0]) for log in logs]
     if len(set(seeds)) < max(2, len(seeds)):
-        right = "at least two different seeds"
-        faults.append(Fault("logs", None, "seed", " ".join(map(str, seeds)), right))
-    agents = sorted({agent for log in logs for agent in log["agent"].unique()})
+        right = "a list of at least two seeds, all different"
+        value = " ".join(map(str, seeds))
+        faults.append(Fault("logs", None, "seed", value, right))
+    agents = sorted(set().union(*(log["agent"] for log in logs)))
     if len(agents) > 1:
-        right = "one agent's lifetimes only"
-        faults.append(Fault("logs", None, "agent", ", ".join(agents), right))
+        right = "the name of a single agent"
+        value = ", ".join(agents)
+        faults.append(Fault("logs", None, "agent", value, right))
     refuse(faults)
-    measured = pd.DataFrame(map(kept_and_forgotten, logs), columns=list(MEASURES))
-    return board_row(name, agents[0], sorted(seeds), measured, note)
+    values = pd.DataFrame(map(kept_and_forgotten, logs), columns=list(MEASURES))
+    return board_row(name, agents[0], sorted(seeds), values, note)
 
 
 def board_row(
@@ -104,12 +119,16 @@ def board_row(
     note: str = "",
 ) -> dict[str, Any]:
     """Return a row with COLUMNS; `values` has the values of all lifetimes for each of MEASURES."""
-    row: dict[str, Any] = {"name": name, "agent": agent, "syllabus": SYLLABUS}
-    row["seeds"] = " ".join(map(str, seeds))
+    row: dict[str, Any] = {
+        "name": name,
+        "agent": agent,
+        "syllabus": SYLLABUS,
+        "seeds": " ".join(map(str, seeds)),
+    }
     for measure in MEASURES:
-        interval = [float(end) for end in mean_interval(values[measure])]
-        for end, value in zip(("", "_low", "_high"), interval):
-            row[f"{measure}{end}"] = round(value, DIGITS)
+        interval = mean_interval(values[measure])
+        for end, value in zip(ENDS, interval):
+            row[f"{measure}{end}"] = round(float(value), DIGITS)
     return row | {"note": note}
 
 
@@ -118,74 +137,81 @@ def board_row(
 
 def read_board(path: Path | str) -> pd.DataFrame:
     """Return the leaderboard in a CSV file, a DataFrame with COLUMNS. Raises BadData that lists every fault."""
-    return _checked(read_as_text(path), Path(path).name)
+    return _convert(read_as_text(path), Path(path).name)
 
 
-def _checked(table, file):
-    """Return a leaderboard of text with its numbers converted."""
-    rules = dict.fromkeys(("name", "agent"), _matching(r".*\S.*", "a name"))
-    rules["syllabus"] = word(shipped_syllabi())
-    rules["seeds"] = _matching(r"\d+(\s+\d+)+", "two or more whole numbers")
-    rules |= dict.fromkeys(NUMBERS, number())
-    rules["note"] = word()
+def _convert(table, file):
+    """Validate a leaderboard of text and convert its numbers."""
+    name_rule = _pattern_rule(r".*\S.*", "a name")
+    rules = {
+        "name": name_rule,
+        "agent": name_rule,
+        "syllabus": word(shipped_syllabi()),
+        "seeds": _pattern_rule(r"\d+(\s+\d+)+", "two or more whole numbers"),
+        **dict.fromkeys(NUMBERS, number()),
+        "note": word(),
+    }
     return convert(table, rules, file)[list(COLUMNS)]
 
 
-def _matching(pattern, right):
-    """A rule for text that matches a regular expression."""
+def _pattern_rule(pattern, right):
+    """Return a rule for text that matches a regular expression."""
     return Rule(right, lambda column: column.where(column.str.fullmatch(pattern)))
 
 
 def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
-    """Add a submission's row to the file, in place of an earlier one of the same name and agent; return the board.
+    """Add a submission's row to the file and return the board; it replaces an earlier row of the same name and agent.
 
-    The file is created if it doesn't exist. Several processes can add to it at once. Raises BadData, and writes
-    nothing, for a faulty row or file.
+    The file is created if it doesn't exist. Several processes can add to it at the same time. It raises BadData and
+    writes nothing if the row or the file is faulty.
     """
     with locked(path):
         board = pd.DataFrame([row], columns=list(COLUMNS))
         if Path(path).exists():
-            labels = ["name", "agent"]
-            board[labels] = board[labels].map(safe_cell)
+            keys = ["name", "agent"]
+            board[keys] = board[keys].map(safe_cell)
             board = pd.concat([read_board(path), board])
-            board = board.drop_duplicates(labels, keep="last")
+            board = board.drop_duplicates(keys, keep="last")
         write_board(board, path)
     return read_board(path)
 
 
 def write_board(board: pd.DataFrame, path: Path | str) -> Path:
-    """Write a leaderboard as CSV; return the path. Raises BadData, and writes nothing, for a faulty board."""
-    _checked(board.astype(str), Path(path).name)
-    return write_text(path, csv_text([COLUMNS, *board[list(COLUMNS)].values.tolist()]))
+    """Write a leaderboard as CSV and return the path; raise BadData and write nothing if it is faulty."""
+    _convert(board.astype(str), Path(path).name)
+    rows = board[list(COLUMNS)].values.tolist()
+    return write_text(path, csv_text([COLUMNS, *rows]))
 
 
 # ---------------------------------------------------------------- the logs
 
 
 def board_of(folder: Path | str) -> pd.DataFrame:
-    """Return the leaderboard that is computed from a class's logs; nothing is played again.
+    """Compute the leaderboard from a class's logs, without replaying them.
 
     Args:
-        folder: Folder with a folder for each student, named after the student. It holds the lifetimes of one or
+        folder: Folder with a folder for each student, named after the student. It contains the lifetimes of one or
             several agents, as CSV files (such as `log.csv` of `run_syllabi(…, folder=…)`) or L2Logger folders.
 
     Raises:
-        ValueError: Logs are faulty; the message names the first such student.
+        ValueError: If logs are faulty; the message names the first such student.
     """
     rows = []
-    for own in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
+    for student in sorted(Path(folder).iterdir()):
+        if not student.is_dir():
+            continue
         try:
-            logs = [read_log(path) for path in find_logs(own)]
+            logs = [read_log(path) for path in find_logs(student)]
             for agent in pd.concat(logs)["agent"].unique():
-                lives = [log for log in logs if agent in set(log["agent"])]
-                rows.append(submission(own.name, lives))
+                lifetimes = [log for log in logs if agent in set(log["agent"])]
+                rows.append(submission(student.name, lifetimes))
         except (OSError, KeyError, ValueError) as error:
-            raise ValueError(f"logs of {own.name}: {error}") from error
+            raise ValueError(f"logs of {student.name}: {error}") from error
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def rank(board: pd.DataFrame) -> pd.DataFrame:
-    """Return the board with `rank` in front, most reward first; equal rewards share a rank."""
+    """Return the board sorted by reward, with `rank` as its first column. Equal rewards share a rank."""
     board = board.sort_values(
         ["reward", "forgotten"], ascending=[False, True], kind="stable"
     ).reset_index(drop=True)

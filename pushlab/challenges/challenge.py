@@ -1,10 +1,10 @@
-"""The EvalUMAP challenges: a history to learn from, contexts to answer, a scorecard for the answers.
+"""The EvalUMAP challenges: a history to learn from, contexts to answer, and a scorecard for the answers.
 
 >>> challenge = Challenge.load("mira")
 >>> challenge.history.engagements.shape[1], challenge.contexts.columns[:2].tolist()
 (20, ['id', 'day'])
->>> same_as_ever = challenge.history.notifications.head(len(challenge.contexts))
->>> challenge.evaluate(same_as_ever, agent="own history")      # doctest: +ELLIPSIS
+>>> replayed = challenge.history.notifications.head(len(challenge.contexts))
+>>> challenge.evaluate(replayed, agent="own history")      # doctest: +ELLIPSIS
 Scorecard('own history', user 'mira', performance ...)
 """
 
@@ -28,7 +28,7 @@ from pushlab.metrics import push
 from pushlab.metrics.estimate import share_interval
 from pushlab.users.judges import panel_of
 
-WINDOW = 100  # steps of the rolling mean that the learning rate is computed from
+WINDOW = 100  # steps of the rolling mean for the learning rate
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Challenge:
 
     Args:
         user: A User.
-        period: The period whose contexts are to be answered.
-        judge: A judge or its name. None takes the true user if it is known, else the default judge.
+        period: Name of the period with the contexts to answer.
+        judge: A judge or its name. None takes the true user if it is known, or else the default judge.
         opening: "sampled", "threshold" or "matched", as in the environments.
     """
 
@@ -59,48 +59,49 @@ class Challenge:
         """Load the challenge of a user.
 
         Args:
-            user: Name of a shipped user or of one in `data`, a user's folder, or a User.
+            user: Name of a shipped user or of a user in `data`, a user's folder, or a User.
             data: A folder or wheel of users.
+            period, judge, opening: As in `Challenge`.
 
         The hand-out of a private user (`pushlab make-user`) has a history and contexts but can't score answers.
 
         Raises:
-            FileNotFoundError: There is no such user.
-            BadData: The user's tables have faults.
-            ValueError: The period, judge or opening is wrong.
+            FileNotFoundError: If there is no such user.
+            BadData: If the user's tables have faults.
+            ValueError: If the period, judge or opening is invalid.
         """
-        found = load_user(user) if data is None else load_user(data, user)
-        one_of(f"the period of user {found.name}", period, found.periods)
-        challenge = cls(found, period, judge, opening)
-        if found.periods[period].answered:
-            challenge.world  # noqa: B018 (raises for a wrong judge or opening)
+        loaded = load_user(user) if data is None else load_user(data, user)
+        one_of(f"the period of user {loaded.name}", period, loaded.periods)
+        challenge = cls(loaded, period, judge, opening)
+        if loaded.periods[period].answered:
+            challenge.world  # noqa: B018 (raises for an invalid judge or opening)
         return challenge
 
     @property
     def history(self) -> Period:
-        """The Period to learn from: `.notifications`, `.contexts` and `.engagements` are DataFrames."""
+        """The Period to learn from, with the DataFrames `.notifications`, `.contexts` and `.engagements`."""
         return self.user.history
 
     @property
     def contexts(self) -> pd.DataFrame:
-        """DataFrame of the contexts to be answered: `id`, a number from 0, and the features."""
+        """Contexts to answer, a DataFrame: `id`, a number from 0, and the features."""
         contexts = self.user.periods[self.period].contexts
         contexts.insert(0, "id", np.arange(len(contexts)))
         return contexts
 
     @cached_property
     def world(self) -> EvalUMAP1:
-        """The world of evalumap1-v0, which answers notifications."""
+        """The world of evalumap1-v0, which simulates the user's answers."""
         return EvalUMAP1(self.user, self.period, self.judge, self.opening)
 
     @cached_property
-    def cold_world(self) -> EvalUMAP2:
-        """The world of evalumap2-v0: the same user for an agent without a history, with the values that scores need."""
+    def cold_start_world(self) -> EvalUMAP2:
+        """The world of evalumap2-v0 for the same user, with the infos needed for scores."""
         return EvalUMAP2(self.user, self.period, self.judge, self.opening, reveal=True)
 
     @cached_property
     def panel(self) -> dict[str, Callable]:
-        """Functions of (row (n,), codes (n, components), probability (n,)), by judge; each fills in `probability`."""
+        """Functions of (row (n,), codes (n, components), probability (n,)) by judge, which fill `probability`."""
         contexts = self.user.periods[self.period].context_codes
         judges = panel_of(self.user)
         return {name: judge.chances(contexts) for name, judge in judges.items()}
@@ -115,16 +116,17 @@ class Challenge:
         """Score one notification for each context; the user answers as in evalumap1-v0 after reset(seed=seed).
 
         Args:
-            notifications: DataFrame with the challenge's column names and values. Rows belong to contexts by the
+            notifications: DataFrame with the challenge's column names and values. Rows are matched to contexts by the
                 column `id`, or else by their order. `response_time` (seconds) is optional.
+            seed: Seed of the user's answers.
             agent: Name of the agent on the scorecard.
-            file: Name of the file that the table was read from. Messages count rows as those of a CSV file.
+            file: Name of the table's file, or None. Messages count rows as in a CSV file.
 
-        A value of an open feature (app, category, subject) that the history doesn't have counts as "other". The
-        scorecard notes it; for a table that isn't a file, a warning says so too.
+        If an open feature (app, category, subject) has a value that isn't in the history, it counts as "other". The
+        scorecard has a note about it. If `file` is None, there is also a warning.
 
         Raises:
-            BadData: The notifications have faults; the message lists all of them.
+            BadData: If the notifications have faults; the message lists all of them.
         """
         codes, seconds, notes = read_notifications(
             notifications,
@@ -136,10 +138,20 @@ class Challenge:
             warnings.warn(note, stacklevel=2)
         count = len(codes)
         draws = own_draws(seed, count, self.world.uniforms)
-        state = {"row": np.arange(count), "user": np.zeros(count, np.int64)}
+        state = {
+            "row": np.arange(count),
+            "user": np.zeros(count, np.int64),
+        }
         _, outcome = self.world.advance(state, codes, draws)
         return self.score(
-            codes, outcome, draws[:, 0], 1, agent, (seed,), seconds, notes
+            codes,
+            outcome,
+            draws[:, 0],
+            1,
+            agent,
+            (seed,),
+            seconds,
+            notes,
         )
 
     def score(
@@ -153,15 +165,19 @@ class Challenge:
         seconds: np.ndarray | None = None,
         notes: Sequence[str] = (),
     ) -> Scorecard:
-        """Return the Scorecard of one or several episodes, a row a notification, episode after episode.
+        """Return the Scorecard of one or several consecutive episodes, with one row per notification.
 
         Args:
             codes: Notifications, int64 (rows, components), a row for each context and seed.
             outcome: The world's "opened", "actual", "probability" (rows,), and "best" if it is known.
-            draws: Uniform numbers (rows,) that decide what each judge of the panel opens.
-            seconds: Response times (rows,) as the participant reported them, or None.
+            draws: Uniform numbers (rows,) that determine the opens of each judge in the panel.
+            challenge: Number of the challenge, 1 or 2.
+            agent: Name of the agent on the scorecard.
+            seeds: Seeds of the episodes.
+            seconds: Response times (rows,) as reported by the participant, or None.
+            notes: Remarks for the reader of the scorecard.
         """
-        judges = self._ask_panel(codes, draws)
+        judges = self._panel_rates(codes, draws)
         return Scorecard(
             agent=agent,
             challenge=challenge,
@@ -171,20 +187,22 @@ class Challenge:
             opening=self.opening,
             count=len(codes),
             seeds=tuple(int(seed) for seed in seeds),
-            metrics=self._measure(codes, outcome, len(seeds), challenge, judges),
+            metrics=self._metrics(codes, outcome, len(seeds), challenge, judges),
             judges=judges,
             response=None if seconds is None else push.response_time(seconds),
             notes=tuple(notes),
         )
 
-    def _ask_panel(self, codes, draws):
-        """Return the click-through rates of `Scorecard.judges`."""
-        rows = np.arange(len(codes)) % len(self.user.periods[self.period])
+    def _panel_rates(self, codes, draws):
+        """Return the click-through rates of each judge, as in `Scorecard.judges`."""
+        n_contexts = len(self.user.periods[self.period])
+        rows = np.arange(len(codes)) % n_contexts
         rates = {}
         probability = np.empty(len(codes))
-        for name, fill_in in self.panel.items():
-            fill_in(rows, codes, probability)
-            sampled = share_interval(int((draws < probability).sum()), len(codes))
+        for name, fill_probability in self.panel.items():
+            fill_probability(rows, codes, probability)
+            n_opened = int((draws < probability).sum())
+            sampled = share_interval(n_opened, len(codes))
             rates[name] = {
                 "expected": float(probability.mean()),
                 "sampled": sampled.mean,
@@ -194,32 +212,32 @@ class Challenge:
             }
         return rates
 
-    def _measure(self, codes, outcome, episodes, challenge, judges):
+    def _metrics(self, codes, outcome, episodes, challenge, judges):
         opened = outcome["opened"]
         actual = outcome["actual"]
         best = outcome.get("best")
         history = self.history.notification_codes
-        # Without sampling, opening is certain or impossible, whatever the judge's probability.
+        # Without sampling, the judge's probability determines the open.
         is_sampled = self.opening == "sampled"
-        chance = outcome["probability"] if is_sampled else opened.astype(float)
-        earned = push.performance(actual, opened)
-        top = push.best_performance(actual, best)
-        expected = float(push.expected_points(actual, chance).sum())
+        probability = outcome["probability"] if is_sampled else opened.astype(float)
+        points = push.performance(actual, opened)
+        max_points = push.best_performance(actual, best)
+        expected = float(push.expected_points(actual, probability).sum())
         metrics = {
-            "performance": earned / episodes,
-            "performance_share": earned / top if top > 0 else None,
+            "performance": points / episodes,
+            "performance_share": points / max_points if max_points > 0 else None,
             "expected_performance": expected / episodes,
         }
         if best is not None:
             metrics["regret"] = push.regret(best, outcome["probability"])
+        panel_rates = [rates["expected"] for rates in judges.values()]
+        combinations = codes[:, self._combined]
         metrics |= {
             "click_through_rate": push.click_through_rate(opened),
-            "panel_click_through_rate": float(
-                np.mean([rates["expected"] for rates in judges.values()])
-            ),
+            "panel_click_through_rate": float(np.mean(panel_rates)),
             "coverage": push.coverage(codes[opened], history),
             "evenness": push.evenness(codes[opened], history),
-            "plausibility": push.plausibility(codes[:, self._combined], self._known),
+            "plausibility": push.plausibility(combinations, self._known_combinations),
         }
         if "enticement" in self.world.schema.notification.names:
             column = self.world.action_names.index("enticement")
@@ -229,15 +247,16 @@ class Challenge:
                 metrics["enticement"] = push.enticement(levels)
         steps = len(codes) // episodes
         if challenge == 2 and steps > 1:
-            curve = push.points(actual, opened).reshape(episodes, -1).mean(axis=0)
-            rate = push.learning_rate(curve, max(1, min(WINDOW, steps // 10)))
+            curves = push.points(actual, opened).reshape(episodes, -1)
+            window = max(1, min(WINDOW, steps // 10))
+            rate = push.learning_rate(curves.mean(axis=0), window)
             metrics["learning_slope"] = rate.slope
             metrics["settled_step"] = float(rate.settled)
         return metrics
 
     @cached_property
     def _combined(self):
-        """Components whose combinations can be implausible: open features (app, category, subject), or else all."""
+        """Components for plausible combinations: open features (app, category, subject), or all if none is open."""
         half = self.user.schema.notification
         is_open = [
             name in half.names and half[name].kind == "open" for name in half.components
@@ -245,18 +264,20 @@ class Challenge:
         return np.flatnonzero(is_open if any(is_open) else np.ones(len(is_open)))
 
     @cached_property
-    def _known(self):
+    def _known_combinations(self):
         """Combinations in the history or the catalogue, int64 (combinations, len(_combined))."""
         parts = [self.history.notification_codes, self.user.catalogue_codes]
         rows = np.concatenate(parts)[:, self._combined]
-        return np.unique(rows[(rows >= 0).all(axis=1)], axis=0)
+        is_complete = (rows >= 0).all(axis=1)
+        return np.unique(rows[is_complete], axis=0)
 
 
 def own_draws(seed: int, count: int, uniforms: int) -> np.ndarray:
     """Return the uniform numbers (count, uniforms) of an episode's steps after an environment's reset(seed).
 
-    The first row of the environment's stream belongs to the reset itself.
+    The environment uses the first row of its stream for the reset.
     """
     from gymnasium.utils.seeding import np_random
 
-    return np_random(seed)[0].random((count + 1, uniforms))[1:]
+    rng, _ = np_random(seed)
+    return rng.random((count + 1, uniforms))[1:]

@@ -1,6 +1,6 @@
 """Scorecards: a submission's metrics as a table in a notebook, as files, and as a row of a leaderboard.
 
-Response times depend on the machine, so they are in a file of their own and in no other table or JSON file.
+Response times depend on the machine, so they are saved in a separate file, and in no other table or JSON file.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,16 +18,16 @@ from pushlab.metrics.push import ResponseTime
 MEANING = {
     "performance": "points: +1 opened again, 0 dismissed again, +2 now opened, -1 now dismissed",
     "performance_share": "of the best possible performance",
-    "expected_performance": "points in the mean over the user's chance",
-    "regret": "mean probability of an open given away",
-    "click_through_rate": "share the user opened",
-    "panel_click_through_rate": "share expected to be opened, mean over the judges",
+    "expected_performance": "expected points over the user's random answers",
+    "regret": "mean loss of open probability against the best choice",
+    "click_through_rate": "fraction opened by the user",
+    "panel_click_through_rate": "expected fraction of opens, mean over the judges",
     "coverage": "distinct values among the opened, over those of the history",
     "evenness": "normalised entropy of the opened",
-    "plausibility": "share of combinations that history or catalogue knows",
+    "plausibility": "fraction of combinations in the history or catalogue",
     "enticement": "0 all low, 1 all high",
-    "learning_slope": "points a step more with each step",
-    "settled_step": "step from which performance stays where it ends",
+    "learning_slope": "increase of points per step, with each step",
+    "settled_step": "step after which performance stays near its final value",
 }
 FORMATS = {
     "performance": ",.1f",
@@ -35,7 +35,7 @@ FORMATS = {
     "learning_slope": ".2e",
     "settled_step": ",.0f",
 }
-DIGITS = 6  # of saved numbers: the last digits of sums differ between machines
+DIGITS = 6  # of saved numbers, since the last digits of sums differ between machines
 LEADING = (
     "performance",
     "performance_share",
@@ -50,19 +50,19 @@ RATES = ("expected", "sampled", "low", "high", "threshold")
 
 @dataclass(frozen=True)
 class Scorecard:
-    """Metrics of an agent's notifications; a notebook shows them as tables.
+    """Metrics of an agent's notifications. A notebook displays them as tables.
 
     Args:
         agent: Name of the agent.
-        challenge: 1 or 2.
-        user, period: User and period.
-        judge, opening: The judge that decided which notifications were opened, and its rule.
+        challenge: Number of the challenge, 1 or 2.
+        user, period: Names of the user and the period.
+        judge, opening: The judge that determined the opens, and its opening rule.
         count: Number of notifications in all episodes.
         seeds: Seeds of the episodes.
-        metrics: Values by metric, in the order of `MEANING`; performance is that of one episode (a mean over several).
+        metrics: Values by metric, in the order of `MEANING`. Performance is the mean over episodes.
         judges: Click-through rates by judge: "expected"; "sampled" with the ends "low" and "high" of its 95 %
-            interval; "threshold", if everything of probability 0.5 or more is opened.
-        response: ResponseTime in seconds as the participant reported it, or None.
+            interval; "threshold", if all notifications with a probability of at least 0.5 are opened.
+        response: ResponseTime in seconds as reported by the participant, or None.
         notes: Remarks for the reader.
     """
 
@@ -90,7 +90,7 @@ class Scorecard:
 
     @property
     def about(self) -> str:
-        """Challenge, user, judge and seeds in a line."""
+        """Challenge, user, judge and seeds in one line."""
         more = f" and {len(self.seeds) - 1} more" if len(self.seeds) > 1 else ""
         return (
             f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
@@ -98,38 +98,40 @@ class Scorecard:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the response times as plain values, which are the same on every machine."""
-        about = ("agent", "challenge", "user", "period", "judge", "opening")
+        """Return all fields except the response times as JSON values, which are the same on every machine."""
+        names = ("agent", "challenge", "user", "period", "judge", "opening")
+        judges = {name: _rounded(rates) for name, rates in self.judges.items()}
         return {
-            **{name: getattr(self, name) for name in about},
+            **{name: getattr(self, name) for name in names},
             "notifications": self.count,
             "seeds": list(self.seeds),
             "metrics": _rounded(self.metrics),
-            "judges": {name: _rounded(rates) for name, rates in self.judges.items()},
+            "judges": judges,
             "notes": list(self.notes),
         }
 
     def save(self, folder: Path | str, picture: bool = False) -> list[Path]:
         """Write scorecard.json, scorecard.csv and, if there are response times, response_times.json; return the paths.
 
-        Args:
-            picture: Whether to write scorecard.png too, with the response times.
-
         The files of an earlier scorecard are replaced or removed.
+
+        Args:
+            folder: The folder to write to.
+            picture: Whether to write scorecard.png too, with the response times.
         """
         folder = Path(folder)
         content = self.to_dict()
         rows = [("name", "value")]
-        rows += [
-            (name, content[name]) for name in ("agent", "challenge", "user", "seeds")
-        ]
+        for name in ("agent", "challenge", "user", "seeds"):
+            rows.append((name, content[name]))
         rows += content["metrics"].items()
         for judge, rates in content["judges"].items():
-            rows += [
-                (f"click_through_rate.{judge}.{kind}", rate)
-                for kind, rate in rates.items()
-            ]
-        texts = {"scorecard.json": json_text(content), "scorecard.csv": csv_text(rows)}
+            for kind, rate in rates.items():
+                rows.append((f"click_through_rate.{judge}.{kind}", rate))
+        texts = {
+            "scorecard.json": json_text(content),
+            "scorecard.csv": csv_text(rows),
+        }
         if self.response is not None:
             times = {
                 "agent": self.agent,
@@ -148,17 +150,14 @@ class Scorecard:
     def report(self) -> str:
         """Return the scorecard as lines of text, with the response times."""
         lines = [f"{self.agent}: {self.about}"]
-        lines += [
-            f"  {name:26}{value:>10}  {meaning}"
-            for name, value, meaning in self._metric_cells()
-        ]
-        lines += [
-            "  would each judge open them?   expected  sampled [95 % interval]  at 0.5"
-        ]
-        lines += [
-            f"    {name:26}{expected:>10}    {sampled} [{low}, {high}]   {threshold}"
-            for name, expected, sampled, low, high, threshold in self._judge_cells()
-        ]
+        for name, value, meaning in self._metric_cells():
+            lines.append(f"  {name:26}{value:>10}  {meaning}")
+        header = "opens of each judge"
+        lines.append(f"  {header:30}expected  sampled [95 % interval]  at 0.5")
+        for name, expected, sampled, low, high, threshold in self._judge_cells():
+            lines.append(
+                f"    {name:26}{expected:>10}    {sampled} [{low}, {high}]   {threshold}"
+            )
         if self.response is not None:
             lines.append(
                 f"  response time: median {self.response.median * 1e3:.3g} ms, 95th percentile "
@@ -170,40 +169,41 @@ class Scorecard:
     def _metric_cells(self):
         cells = []
         for name, value in self.metrics.items():
-            text = (
-                "unknown" if value is None else format(value, FORMATS.get(name, ".3f"))
-            )
+            text = "unknown"
+            if value is not None:
+                text = format(value, FORMATS.get(name, ".3f"))
             cells.append((name, text, MEANING[name]))
         return cells
 
     def _judge_cells(self):
-        return [
-            (name, *(f"{rates[kind]:.3f}" for kind in RATES))
-            for name, rates in self.judges.items()
-        ]
+        cells = []
+        for name, rates in self.judges.items():
+            cells.append((name, *(f"{rates[kind]:.3f}" for kind in RATES)))
+        return cells
 
     def _repr_html_(self):
-        judges = [
-            (name, expected, sampled, f"{low} to {high}", threshold)
-            for name, expected, sampled, low, high, threshold in self._judge_cells()
-        ]
-        head = "judge,expected to open,opened by chance,95 % interval,at 0.5".split(",")
+        rows = []
+        for name, expected, sampled, low, high, threshold in self._judge_cells():
+            rows.append((name, expected, sampled, f"{low} to {high}", threshold))
+        header = ("judge", "expected opens", "sampled opens", "95 % interval", "at 0.5")
+        notes = [f"<p>Note: {escape(note)}</p>" for note in self.notes]
         return (
             f"<p><b>{escape(self.agent)}</b><br>{escape(self.about)}</p>"
-            + "".join(f"<p>Note: {escape(note)}</p>" for note in self.notes)
+            + "".join(notes)
             + html_table(("metric", "value", "meaning"), self._metric_cells())
-            + html_table(head, judges)
+            + html_table(header, rows)
         )
 
 
 def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
-    """Return a row for each scorecard, best performance first; equal performance shares a rank.
+    """Return a table with a row for each scorecard, sorted by performance. Equal performances share a rank.
 
     Columns: rank, agent, performance, performance_share, click_through_rate, panel_click_through_rate, coverage,
     evenness, plausibility.
     """
     cards = ranked(cards)
-    table = pd.DataFrame([card.metrics for card in cards], columns=list(LEADING))
+    metrics = [card.metrics for card in cards]
+    table = pd.DataFrame(metrics, columns=list(LEADING))
     table.insert(0, "agent", [card.agent for card in cards])
     ranks = table["performance"].rank(method="min", ascending=False)
     table.insert(0, "rank", ranks.astype(int))
@@ -211,27 +211,27 @@ def leaderboard(cards: Iterable[Scorecard]) -> pd.DataFrame:
 
 
 def ranked(cards: Iterable[Scorecard]) -> list[Scorecard]:
-    """Return scorecards by performance, the best first, then by name."""
+    """Return scorecards sorted by performance, the best first, then by name."""
     return sorted(cards, key=lambda card: (-card.metrics["performance"], card.agent))
 
 
 def write_picture(path: Path, cards: Sequence[Scorecard]) -> Path:
-    """Draw scorecards into a PNG file; return its path."""
+    """Write a picture of scorecards to a PNG file and return its path."""
     from pushlab.plots import png, scorecard
 
     return write_bytes(path, png(scorecard(cards)))
 
 
-def html_table(head: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a plain HTML table whose cells are text."""
-    lines = [_html_row("th", head), *(_html_row("td", row) for row in rows)]
+def html_table(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a plain HTML table with the cells as text."""
+    lines = [_html_row("th", header)]
+    lines += [_html_row("td", row) for row in rows]
     return f"<table>{''.join(lines)}</table>"
 
 
 def _html_row(tag, cells):
-    return (
-        f"<tr>{''.join(f'<{tag}>{escape(str(cell))}</{tag}>' for cell in cells)}</tr>"
-    )
+    content = [f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells]
+    return f"<tr>{''.join(content)}</tr>"
 
 
 def _rounded(values):

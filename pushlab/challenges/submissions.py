@@ -1,12 +1,12 @@
-"""Submissions to the challenges: CSV files that are validated whole, then scored or refused.
+"""Submissions to the challenges: CSV files that are validated completely, then scored.
 
 - Challenge 1: one row per notification, with the challenge's column names
   (`pushlab.challenges.answers`)
-- Challenge 2: the log of `rollout` in evalumap2-v0, which is played again
+- Challenge 2: the log of `rollout` in evalumap2-v0, which is replayed
   (`pushlab.challenges.replays`)
 
-A folder of submissions holds CSV files (`anna.csv`), or a folder with one CSV file for each
-student. Exports of learning platforms are such folders:
+A folder of submissions contains CSV files (`anna.csv`), or a folder with one CSV file for each
+student. Exports of learning platforms have this form:
 
 - Moodle: Ann Lee_4711_assignsubmission_file_/answers.csv, or Ann
   Lee_4711_assignsubmission_file_answers.csv
@@ -53,19 +53,19 @@ def score_file(
     agent: str | None = None,
     file: str | None = None,
 ) -> Scorecard:
-    """Return the Scorecard of one submission.
+    """Score one submission and return its Scorecard.
 
     Args:
         path: Table of answers (Challenge 1) or log (Challenge 2).
         challenge: A Challenge.
         number: Number of the challenge, 1 or 2.
-        seed: Challenge 1: seed of the user's chance, by default 0. Challenge 2: the seed that the log must have been
-            made with, by default any.
-        agent: Name on the scorecard, by default the file's.
+        seed: Challenge 1: seed of the user's answers, by default 0. Challenge 2: the seed that the log must have, by
+            default any.
+        agent: Name on the scorecard, by default that of the file.
         file: Name of the file in messages.
 
     Raises:
-        BadData: The file has faults; the message lists all of them.
+        BadData: If the file has faults; the message lists all of them.
     """
     path = Path(path)
     agent = agent or path.stem
@@ -73,7 +73,7 @@ def score_file(
     table = read_as_text(path, name=file)
     is_log = any(name.startswith("action.") for name in table)
     if is_log != (number == 2):
-        right = "Challenge 1 takes notifications; Challenge 2 (number=2, --challenge 2) takes the log of `rollout`"
+        right = "Challenge 1 needs notifications; Challenge 2 (number=2, --challenge 2) needs a log of `rollout`"
         raise BadData(Fault(file, right=right))
     with no_cache():
         if number == 2:
@@ -82,40 +82,40 @@ def score_file(
 
 
 class Submission(NamedTuple):
-    """A student's name and the CSV files found, of which there should be one."""
+    """A student's name and CSV files. A valid submission has exactly one file."""
 
     name: str
     files: list[Path]
 
 
 def find_submissions(folder: Path | str) -> tuple[list[Submission], dict[str, str]]:
-    """Return the submissions in a folder by name, and the reason why each other file was skipped.
+    """Return the submissions in a folder, sorted by name, and the reason why each other file was skipped.
 
     A submission is named after its file or the student's folder, without the additions of a learning platform. If
-    two would share a name, they keep the names of their files or folders.
+    two have the same name, each is named after the complete name of its file or folder.
     """
-    found = []
-    passed_over = {}
+    files = {}
+    skipped = {}
     for path in sorted(Path(folder).iterdir()):
         if _is_hidden(path):
-            passed_over[path.name] = "it is hidden"
+            skipped[path.name] = "it is hidden"
         elif (path / RESULTS).is_file():
-            passed_over[path.name] = "these are the results of an earlier run"
+            skipped[path.name] = "these are the results of an earlier run"
         elif path.is_dir():
-            found.append(
-                (path, [one for one in sorted(path.rglob("*")) if _is_csv(one)])
-            )
+            contents = sorted(path.rglob("*"))
+            files[path] = [file for file in contents if _is_csv(file)]
         elif _is_csv(path):
-            found.append((path, [path]))
+            files[path] = [path]
         else:
-            passed_over[path.name] = "it is no CSV file"
-    students = [_student(path) for path, _ in found]
-    count = Counter(student.casefold() for student in students)
-    submissions = [
-        Submission(student if count[student.casefold()] == 1 else path.name, files)
-        for student, (path, files) in zip(students, found)
-    ]
-    return sorted(submissions), passed_over
+            skipped[path.name] = "it isn't a CSV file"
+    students = {path: _student(path) for path in files}
+    counts = Counter(student.casefold() for student in students.values())
+    submissions = []
+    for path, student in students.items():
+        is_unique = counts[student.casefold()] == 1
+        name = student if is_unique else path.name
+        submissions.append(Submission(name, files[path]))
+    return sorted(submissions), skipped
 
 
 def _is_hidden(path):
@@ -123,7 +123,8 @@ def _is_hidden(path):
 
 
 def _is_csv(path):
-    return path.suffix.lower() == ".csv" and path.is_file() and not _is_hidden(path)
+    has_suffix = path.suffix.lower() == ".csv"
+    return has_suffix and path.is_file() and not _is_hidden(path)
 
 
 def _student(path):
@@ -137,37 +138,42 @@ def score_folder(
     seed: int | None = None,
     progress: bool = False,
 ) -> tuple[list[Scorecard], dict[str, BadData], dict[str, str]]:
-    """Score every submission of a folder (see `find_submissions`), each with the same chance.
+    """Score every submission in a folder (see `find_submissions`), all with the same random numbers.
+
+    An error in one submission doesn't stop the others.
 
     Args:
-        progress: Whether to show a bar.
+        folder: The folder of submissions.
+        challenge, number, seed: As in `score_file`.
+        progress: Whether to show a progress bar.
 
     Returns:
         A list of Scorecards, the BadData of each faulty submission by name, and the reason why each other file was
-        skipped. An error inside one submission doesn't stop the others.
+        skipped.
     """
     from tqdm.auto import tqdm
 
     cards = []
     faulty = {}
-    found, passed_over = find_submissions(folder)
+    submissions, skipped = find_submissions(folder)
     for name, files in tqdm(
-        found, desc="scoring", unit="submission", disable=not progress
+        submissions, desc="scoring", unit="submission", disable=not progress
     ):
         if len(files) != 1:
-            right = f"one CSV file in this folder; there are {len(files)}"
+            right = f"the folder must contain one CSV file; it has {len(files)}"
             faulty[name] = BadData(Fault(name, right=right))
             continue
         file = files[0].relative_to(folder).as_posix()
         try:
-            cards.append(score_file(files[0], challenge, number, seed, name, file))
+            card = score_file(files[0], challenge, number, seed, name, file)
+            cards.append(card)
         except BadData as error:
             faulty[name] = error
         except Exception as error:
-            why = short(f"{type(error).__name__}: {error}", 300)
-            right = f"this could not be scored ({why})"
+            reason = short(f"{type(error).__name__}: {error}", 300)
+            right = f"the submission could not be scored ({reason})"
             faulty[name] = BadData(Fault(file, right=right))
-    return cards, faulty, passed_over
+    return cards, faulty, skipped
 
 
 def save_scores(
@@ -176,51 +182,59 @@ def save_scores(
     folder: Path | str,
     pictures: bool | None = False,
 ) -> pd.DataFrame:
-    """Write the results of a folder of submissions in place of those of an earlier run; return the leaderboard.
+    """Write the results of a folder of submissions and return the leaderboard. Earlier results are replaced.
 
     The folder has leaderboard.csv, leaderboard.json and, in scorecards/NAME, each scorecard or its faults.txt.
 
     Args:
+        cards, faulty: Results of `score_folder`.
+        folder: The folder to write to.
         pictures: Whether to draw every scorecard and, as leaderboard.png, the first five. None draws only the latter.
 
     Raises:
-        FileExistsError: There is anything else in the folder.
+        FileExistsError: If the folder contains any other files.
     """
     table = leaderboard(cards)
-    best = ranked(cards)
+    sorted_cards = ranked(cards)
     content = {
-        "scored": [card.to_dict() for card in best],
+        "scored": [card.to_dict() for card in sorted_cards],
         "faulty": {name: str(error) for name, error in faulty.items()},
     }
-    rows = [table.columns.tolist(), *table.round(DIGITS).values.tolist()]
+    header = table.columns.tolist()
+    rows = table.round(DIGITS).values.tolist()
     with new_folder(folder, mark=RESULTS) as new:
         for name, error in faulty.items():
             write_text(new / "scorecards" / name / "faults.txt", f"{error}\n")
         for card in cards:
             card.save(new / "scorecards" / card.agent, bool(pictures))
-        write_text(new / "leaderboard.csv", csv_text(rows))
+        write_text(new / "leaderboard.csv", csv_text([header, *rows]))
         write_text(new / RESULTS, json_text(content))
-        if best and pictures is not False:
-            write_picture(new / "leaderboard.png", best)
+        if sorted_cards and pictures is not False:
+            write_picture(new / "leaderboard.png", sorted_cards)
     return table
 
 
 def hand_in(
-    answers: Path | str | pd.DataFrame, url: str | None = None, token: str | None = None
+    answers: Path | str | pd.DataFrame,
+    url: str | None = None,
+    token: str | None = None,
 ) -> dict:
-    """Hand in answers to Challenge 1 at the server of a class, and return their score on the public half.
+    """Submit answers to Challenge 1 to a class server, and return their score on the public half.
+
+    Answers that are submitted twice count once.
 
     Args:
         answers: A CSV file or a table.
         url, token: Address of the class and token of the team, by default $PUSHLAB_URL and $PUSHLAB_TOKEN.
 
     Returns:
-        A dict: "public", the expected points as a share of those of the catalogue's best notifications; "low" and
-        "high", the ends of its interval; "left", the team's remaining uploads; "notes", words that aren't in
-        the history.
+        A dict: "public", the expected points as a fraction of those of the best notifications in the catalogue; "low"
+        and "high", the ends of its interval; "left", the team's remaining uploads; "notes", words that aren't in the
+        history.
 
-    Answers that are sent twice count once. Raises Refused with every fault that the server found, and ConnectionError
-    if the server can't be reached.
+    Raises:
+        Refused: If the answers have faults; the error lists all of them.
+        ConnectionError: If the server can't be reached.
     """
     send = bring("pushlab_classroom:hand_in", "hand_in", "serve")
     return send(answers, url, token)

@@ -420,7 +420,7 @@ def test_answers_are_handed_in_from_python_and_the_shell(classroom, tmp_path):
     assert f"{score['public']:.3f} of the" in result.stdout
     assert "19 uploads left" in result.stdout  # the same file counts once
     result = shell(subject="frends")
-    assert "note: subject: the history does not know frends" in result.stdout
+    assert "note: subject: not in the history: frends" in result.stdout
     result = shell(priority="urgent")
     assert result.exit_code == 1
     assert "urgent" in result.stderr
