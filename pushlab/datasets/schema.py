@@ -110,7 +110,7 @@ class Feature:
         return (*self.values, OTHER) if self.kind == "open" else tuple(self.values)
 
     @property
-    def neutral_word(self) -> str:
+    def neutral_value(self) -> str:
         """The value if none is chosen."""
         if self.neutral is not None:
             return self.neutral
