@@ -203,7 +203,7 @@ def test_facts_are_read_in_every_published_form(tmp_path, monkeypatch, name, tex
 BAD = [
     ("head,tail\ncup,table\n", "column relation, row 1: the column is missing"),
     (TABLE.replace(",2", ",heavy"), "row 2: 'heavy' is not a number from 0 up"),
-    (OTHERS, "there is no fact whose tail is not a head"),
+    (OTHERS, "the table has no places: every tail is also a head"),
 ]
 
 
