@@ -75,7 +75,7 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
         (
             CREDIT,
             {"candidates": {"steep": [21.0] + 10 * [0.0]}},
-            "candidates: .* has weights from -20 to 20, the bound",
+            "candidates: .* must have weights from -20 to 20",
         ),
         (CREDIT, {"config": {"memory": 1}}, "config: memory is True or False; got 1"),
         (REC, {"n_users": 0}, "n_users is a whole number from 1 up; got 0"),

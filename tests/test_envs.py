@@ -466,7 +466,7 @@ WRONG = [
     ("ODE-Zika-v0", {"reference": "whynot"}, "None, whynot-0.12; got 'whynot'"),
     ("ODE-World3-v1", {"dt": 1.5}, "dt is a number from 1e-06 to 1"),
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),
-    ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20, the bound"),
+    ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20"),
     ("push-v0", {"horizon": 85}, "days .* for user mira, from 1 to 84"),
     ("push-v0", {"days": "autumn"}, "days is None, 'train', 'test' or a pair"),
 ]

@@ -189,7 +189,7 @@ class CreditUnits:
         covariates = self.begin(n, rng)
         move = best_response(self.theta, config)
         score = covariates.to_numpy() @ self.theta[:-1] + self.theta[-1]
-        answered = score + self.theta[config.places] @ move
+        answered = score + self.theta[config.changeable_indices] @ move
         outcomes = np.stack([score, answered], axis=1)
         if self.experiment.outcome == "approved":
             outcomes = (outcomes <= 0).astype(np.float64)

@@ -98,7 +98,7 @@ class Model:
         >>> load_model("hiv").config({"R2": 2000.0}).R2
         2000.0
         """
-        config = changed(self.name, self.Config(), self.presets, changes, preset)
+        config = updated_config(self.name, self.Config(), self.presets, changes, preset)
         signed = ("start_time", "end_time", *self.signed)
         for name, value in vars(config).items():
             least = -MOST if name in signed else 0
@@ -208,7 +208,7 @@ def load_model(model: str | Model) -> Model:
     return import_module(f"pushlab.envs.ode.{one_of('model', model, SIMULATORS)}").MODEL
 
 
-def changed(
+def updated_config(
     name: str, config: Any, presets: Mapping, changes: Any, preset: str | None
 ) -> Any:
     """Return a Config, changed by a preset and then by `changes`, a dict or another Config."""
