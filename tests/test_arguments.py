@@ -69,7 +69,7 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
         (
             HIV,
             {"initial_state": {"T1": 1}},
-            "initial_state of hiv has the variables T1, ",
+            "initial_state of hiv needs the variables T1, ",
         ),
         (HIV, {"bins": {"V": [1, 2]}}, "bins is True or False; got"),
         (

@@ -485,7 +485,7 @@ def test_wrong_arguments_are_named(name, kwargs, message):
 WRONG_OPTIONS = [
     ("RECEnv-v0", {"colour": "red"}, "'colour'; it understands: user_id"),
     ("RECEnv-v0", {"user_id": 100}, "user_id must be from 0 to 99; got 100"),
-    ("ODE-HIV-v0", {"initial_state": [1e9] * 6}, "give that as the argument"),
+    ("ODE-HIV-v0", {"initial_state": [1e9] * 6}, "give it as the argument"),
     ("Credit-v0", {"theta": [1.0]}, "theta must have 11 weights"),
     ("push-v0", {"day": "soon"}, "the option day is a date from 2019-02-18 to"),
     ("push-v0", {"user": "kim"}, "the option user is one of mira; got 'kim'"),
