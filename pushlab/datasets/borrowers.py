@@ -103,11 +103,12 @@ class Borrowers:
     @cached_property
     def table(self) -> np.ndarray:
         """The features and a last column of ones, (n, 11), as in the original."""
-        return _read_only(np.column_stack([self.features, np.ones(len(self))]))
+        ones = np.ones(len(self))
+        return _read_only(np.column_stack([self.features, ones]))
 
     @cached_property
     def means(self) -> np.ndarray:
-        """Mean features of the people who paid back, and of those who fell behind, (2, 10)."""
+        """Mean features of the people who paid back, and of the people who fell behind, (2, 10)."""
         groups = [self.features[self.labels == label] for label in (0, 1)]
         return _read_only(np.array([group.mean(axis=0) for group in groups]))
 
@@ -192,7 +193,8 @@ def prepare(
     mean = features.mean(axis=0)
     scale = features.std(axis=0)
     scale[scale == 0] = 1.0
-    rows = np.r_[np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)[:repaid]]
+    behind = np.flatnonzero(labels == 1)
+    rows = np.r_[behind, np.flatnonzero(labels == 0)[:repaid]]
     # The original's generator, whose stream NumPy doesn't change.
     rows = np.random.RandomState(0).permutation(rows)
     return Borrowers(

@@ -157,8 +157,9 @@ def _validate_facts(rows, name):
     for row in rows:
         try:
             head, relation, tail, weight = row
-            words = (head, relation, tail)
-            words = [word.replace("_", " ").strip().lower() for word in words]
+            words = []
+            for word in (head, relation, tail):
+                words.append(word.replace("_", " ").strip().lower())
             facts.append(Fact(*words, float(weight)))
         except (AttributeError, TypeError, ValueError):
             right = f"a fact with {', '.join(COLUMNS)}"
@@ -218,7 +219,9 @@ def _location_edges(edges):
     rows = []
     for edge in edges:
         if edge.get("rel", {"@id": AT_LOCATION})["@id"] == AT_LOCATION:
-            rows.append((edge["start"]["@id"], edge["end"]["@id"], edge["weight"]))
+            start = edge["start"]["@id"]
+            end = edge["end"]["@id"]
+            rows.append((start, end, edge["weight"]))
     return rows
 
 

@@ -115,7 +115,7 @@ def load_users(source: Path | str | None = None) -> dict[str, User]:
 
     Raises:
         FileNotFoundError: `source` doesn't exist or has no users.
-        BadData: The tables have faults; the message lists those of the first faulty user.
+        BadData: The tables have faults; the message lists the first faulty user's.
     """
     names = list_users(source)
     folder = _open(source or data_dir() / "push")
@@ -125,7 +125,8 @@ def load_users(source: Path | str | None = None) -> dict[str, User]:
     users = {}
     for name in names:
         users[name] = _read_user(folder, name, *_find_layout(folder, name, schema))
-    fitted = schema.fit(pd.concat(user.history.table for user in users.values()))
+    histories = [user.history.table for user in users.values()]
+    fitted = schema.fit(pd.concat(histories))
     return {name: user.with_schema(fitted) for name, user in users.items()}
 
 

@@ -135,7 +135,9 @@ class Feature:
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of codes of each component."""
-        return (2,) * len(self.words) if self.kind == "set" else (len(self.words),)
+        if self.kind == "set":
+            return (2,) * len(self.words)
+        return (len(self.words),)
 
     @property
     def right(self) -> str:
@@ -168,7 +170,8 @@ class Feature:
         if self.kind == "open" and _is_word(text):
             return (self._codes[OTHER],)
         if self.kind == "integer" and re.fullmatch(r"[+-]?[0-9]{1,15}", text):
-            return (int(np.searchsorted(self.edges, int(text), side="right")),)
+            code = np.searchsorted(self.edges, int(text), side="right")
+            return (int(code),)
         return None
 
     def canonical(self, text: str) -> str | None:
@@ -219,7 +222,8 @@ class Features:
     @cached_property
     def starts(self) -> np.ndarray:
         """Index of each component's first code in a one-hot encoding of all components, int64."""
-        return np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(np.int64)
+        ends = np.cumsum(self.sizes)
+        return np.concatenate([[0], ends[:-1]]).astype(np.int64)
 
     @property
     def space(self) -> MultiDiscrete:
@@ -318,7 +322,8 @@ class Features:
         counts = {}
         for feature, block in self.blocks:
             if feature.kind == "open":
-                count = int((codes[:, block] == feature.words.index(OTHER)).sum())
+                is_other = codes[:, block] == feature.words.index(OTHER)
+                count = int(is_other.sum())
                 if count:
                     counts[feature.name] = count
         return counts
@@ -338,7 +343,8 @@ def encode_column(feature: Feature, values: Any) -> tuple[np.ndarray, list]:
     zeros = (0,) * len(feature.components)
     filled = np.array([code or zeros for code in codes], np.int64)
     is_invalid = np.array([code is None for code in codes], bool)[index]
-    invalid = [(int(row), texts[index[row]]) for row in np.flatnonzero(is_invalid)]
+    rows = np.flatnonzero(is_invalid).tolist()
+    invalid = [(row, texts[index[row]]) for row in rows]
     return filled.reshape(-1, len(zeros))[index], invalid
 
 

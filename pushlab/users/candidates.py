@@ -1,7 +1,7 @@
 """The notifications that an agent chooses from.
 
 The action space is the product of all features. Most of its millions of combinations make no sense. An agent therefore
-chooses from a list of candidates: the notifications of the user's history, or those of a published catalogue.
+chooses from a list of candidates: the notifications of the user's history or of a published catalogue.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ def candidates_for(user: User, source: Any) -> np.ndarray:
 
     Args:
         source: "history": the distinct notifications of the user's history, in the order of their codes.
-            "catalogue": those of `catalogue_candidates`. An array of codes is validated and returned as it is.
+            "catalogue": the result of `catalogue_candidates`. An array of codes is validated and returned as it is.
 
     Raises:
         ValueError: `source` is not one of these, or its codes don't fit the schema.

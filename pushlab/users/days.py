@@ -74,7 +74,8 @@ def days_of(user: User, source: str = "records") -> Days:
 
 def _is_change(contexts):
     """Return whether each context differs from the previous one, bool (rows,); the first always does."""
-    return np.append(True, (contexts[1:] != contexts[:-1]).any(axis=1))
+    is_different = contexts[1:] != contexts[:-1]
+    return np.append(True, is_different.any(axis=1))
 
 
 # ---------------------------------------------------------------- days from records
@@ -98,7 +99,8 @@ def _recorded_days(user):
         column = f"removal.{name}"
         values_at_removal[name] = table[column if column in table else name]
     codes_at_removal = _set_clock(features.encode(values_at_removal), removed, clock)
-    ticks = 60.0 * np.add.outer(24 * np.arange(n_days), SLOT_STARTS).ravel()
+    hours = np.add.outer(24 * np.arange(n_days), SLOT_STARTS)
+    ticks = 60.0 * hours.ravel()
     rows = np.arange(len(table))
     # Events are sorted by time, kind and row. At the same time the clock comes first, then removals, then arrivals.
     times = np.concatenate([ticks, removed, posted])
@@ -152,7 +154,8 @@ def _clock_codes(features: Features, table, minutes):
     """
     codes = {}
     if "day" in features.components and set(features["day"].words) <= set("0123456"):
-        weekdays = (table["posted"].min().weekday() + np.arange(7)) % 7
+        first = table["posted"].min().weekday()
+        weekdays = (first + np.arange(7)) % 7
         by_day = [features["day"].words.index(str(day)) for day in weekdays]
         codes[features.components.index("day")] = np.repeat(by_day, 24)
     if "time" in features.components:

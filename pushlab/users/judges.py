@@ -105,7 +105,8 @@ def cutoff(judge: Judge, period: Period, opening: str) -> float:
     thresholds, first = np.unique(p, return_index=True)
     thresholds = np.append(thresholds, np.nextafter(p[-1], 2))
     n_opened = np.append(len(p) - first, 0)  # at each threshold
-    return float(thresholds[np.abs(n_opened - period.opened.sum()).argmin()])
+    difference = np.abs(n_opened - period.opened.sum())
+    return float(thresholds[difference.argmin()])
 
 
 def judge_report(user: User, judges: Mapping[str, Judge] | None = None) -> pd.DataFrame:
@@ -135,7 +136,10 @@ def judge_report(user: User, judges: Mapping[str, Judge] | None = None) -> pd.Da
     for name, judge in (panel_of(user) if judges is None else judges).items():
         p = judge.probability(test.context_codes, test.notification_codes)
         groups = np.array_split(np.argsort(p, kind="stable"), 10)
-        errors = [abs(p[g].mean() - opened[g].mean()) for g in groups if len(g)]
+        errors = []
+        for group in groups:
+            if len(group):
+                errors.append(abs(p[group].mean() - opened[group].mean()))
         clipped = np.clip(p, 1e-15, 1 - 1e-15)
         rows.append(
             {
@@ -173,8 +177,10 @@ def pair_matrix(period: Period) -> Any:
     pairs = contexts[:, :, None] * width + notifications[:, None, :]
     columns = pairs.reshape(len(period), -1)
     rows = np.repeat(np.arange(len(period)), columns.shape[1])
-    shape = (len(period), int(period.schema.context.sizes.sum()) * width)
-    return csr_matrix((np.ones(columns.size), (rows, columns.ravel())), shape=shape)
+    n_context_codes = int(period.schema.context.sizes.sum())
+    shape = (len(period), n_context_codes * width)
+    ones = np.ones(columns.size)
+    return csr_matrix((ones, (rows, columns.ravel())), shape=shape)
 
 
 # ---------------------------------------------------------------- the models
@@ -187,7 +193,12 @@ def _simulated_user(period, name, intercept, weights, pairs=None):
     shape = (width, len(weights) - width)
     pairs = np.zeros(shape) if pairs is None else pairs.reshape(shape)
     return SimulatedUser(
-        period.schema, float(intercept), weights[:width], weights[width:], pairs, name
+        schema=period.schema,
+        intercept=float(intercept),
+        context=weights[:width],
+        notification=weights[width:],
+        pairs=pairs,
+        name=name,
     )
 
 
@@ -218,7 +229,8 @@ def _fit_logistic(period):
     _, scale, penalty = min(losses)
     model = LogisticRegression(C=penalty, max_iter=2000)
     model.fit(designs[scale], period.opened)
-    weights, pair_weights[is_common] = np.split(model.coef_[0], [singles.shape[1]])
+    weights, common_weights = np.split(model.coef_[0], [singles.shape[1]])
+    pair_weights[is_common] = common_weights
     pair_weights *= scale
     return _simulated_user(
         period, "logistic", model.intercept_[0], weights, pair_weights
@@ -266,7 +278,8 @@ def _fit_adaboost(period):
     weights = np.zeros(model.n_features_in_)
     for stump, vote in zip(model.estimators_, votes):
         tree = stump.tree_
-        predictions = np.where(tree.value[:, 0].argmax(axis=1) == 1, 1, -1)
+        is_open = tree.value[:, 0].argmax(axis=1) == 1
+        predictions = np.where(is_open, 1, -1)
         log_odds = 2 * vote * predictions
         # The children of a single leaf are -1, so both are this leaf, the last node.
         inactive = log_odds[tree.children_left[0]]
@@ -287,7 +300,8 @@ def _fit_bayes(period):
         log_densities = -0.5 * (np.log(2 * np.pi * variance) + squares)
         log_odds.append(log_densities[1] - log_densities[0])
     inactive, active = log_odds
-    intercept = np.log(model.class_prior_[1] / model.class_prior_[0]) + inactive.sum()
+    dismissed, opened = model.class_prior_
+    intercept = np.log(opened / dismissed) + inactive.sum()
     return _simulated_user(period, "bayes", intercept, active - inactive)
 
 

@@ -148,7 +148,8 @@ def plan_days(person: Persona, seed: int, days: int) -> list[tuple[str, int, int
     Stops follow each other without gaps. A setting that continues over midnight is one stop.
     """
     plans = [PLANS[name] for name in person.week]
-    draws = uniforms(seed, "days", (days, max(map(len, plans)), 2))
+    longest = max(map(len, plans))
+    draws = uniforms(seed, "days", (days, longest, 2))
     beginnings = []
     for day in range(days):
         earliest = 0
@@ -187,7 +188,8 @@ def simulate_contexts(person: Persona, seed: int, days: int) -> dict[str, np.nda
     stops = plan_days(person, seed, days)
     minutes = np.arange(days * DAY)
     gaps = PHONE["gaps"]
-    quarters = uniforms(seed, "quarters", (2 + len(gaps), len(minutes) // QUARTER_HOUR))
+    n_quarters = len(minutes) // QUARTER_HOUR
+    quarters = uniforms(seed, "quarters", (2 + len(gaps), n_quarters))
     activity, proximity, *gap_draws = np.repeat(quarters, QUARTER_HOUR, axis=1)
     context = {
         "day": np.array(list("0123456"), dtype=object)[minutes // DAY % 7],
@@ -217,7 +219,8 @@ def simulate_contexts(person: Persona, seed: int, days: int) -> dict[str, np.nda
             is_charging = True
         context["charging"][stop] = str(is_charging)
         rate = CHARGE_RATE if is_charging else -setting["drain"]
-        levels = np.clip(level + rate * np.arange(1, end - start + 1), 0, 100_000)
+        elapsed = np.arange(1, end - start + 1)
+        levels = np.clip(level + rate * elapsed, 0, 100_000)
         codes = np.searchsorted(BATTERY_EDGES, levels // 1000, side="right")
         context["batteryLevel"][stop] = BATTERY_LEVELS[codes]
         level = int(levels[-1])
@@ -238,7 +241,10 @@ def simulate_arrivals(
         Times in microseconds since the first midnight, in ascending order, int64 (rows,); and
         {feature: object array (rows,)} for NOTIFICATION_FEATURES.
     """
-    likings = {name: person.likings.get(name.rpartition(".")[2], 10) for name in APPS}
+    likings = {}
+    for name in APPS:
+        short_name = name.rpartition(".")[2]
+        likings[name] = person.likings.get(short_name, 10)
     times = _burst_times(person, seed, days, likings)
     draws = uniforms(seed, "notifications", (7, len(times)))
     features = {
@@ -251,7 +257,8 @@ def simulate_arrivals(
         rows = features["postingApp"] == name
         u = draws[:, rows]
         *values, weights = zip(*app["sends"])
-        category, subject = np.array(values, dtype=object)[:, pick(weights, u[1])]
+        selected = pick(weights, u[1])
+        category, subject = np.array(values, dtype=object)[:, selected]
         features["category"][rows] = category
         features["subject"][rows] = subject
         updates[rows] = pick(app["updates"], u[2])
@@ -265,7 +272,8 @@ def simulate_arrivals(
     first = (np.cumsum(repeats + 1) - repeats - 1)[burst]
     position = np.arange(len(burst)) - first
     low, high = BURST_GAP
-    gaps = low + (uniforms(seed, "bursts", len(burst)) * (high - low)).astype(np.int64)
+    draws = uniforms(seed, "bursts", len(burst))
+    gaps = low + (draws * (high - low)).astype(np.int64)
     delay = np.cumsum(np.where(position > 0, gaps, 0))
     posted = times[burst] + delay - delay[first]
     order = np.argsort(posted, kind="stable")
@@ -286,7 +294,8 @@ def _burst_times(person, seed, days, likings):
         total_weight += weight
     mean_size = total_size / total_weight
     hours = PHONE["hours"]
-    volume = np.array([hours["workday"]] * 5 + [hours["weekend"]] * 2)
+    week = [hours["workday"]] * 5 + [hours["weekend"]] * 2
+    volume = np.array(week)
     volume = volume * np.array(person.week_volume)[:, None]
     per_day = person.per_quarter / QUARTER
     fraction = volume / volume.sum() * 7  # sums to 1 over the hours of a mean day
@@ -294,7 +303,9 @@ def _burst_times(person, seed, days, likings):
     probability = per_day / mean_size * fraction / 60
     minutes = np.arange(days * DAY)
     u, second = uniforms(seed, "arrivals", (2, len(minutes)))
-    is_arrival = u < probability[minutes // DAY % 7, minutes % DAY // 60]
+    weekday = minutes // DAY % 7
+    hour = minutes % DAY // 60
+    is_arrival = u < probability[weekday, hour]
     offsets = (second[is_arrival] * MINUTE).astype(np.int64)
     return minutes[is_arrival] * MINUTE + offsets
 

@@ -65,7 +65,8 @@ def validate_codes(codes: Any, features: Features, name: str) -> np.ndarray:
             f"{name} must be integers of shape (rows, {len(features.sizes)}); "
             f"got {codes.dtype} of shape {codes.shape}"
         )
-    is_wrong = ((codes < 0) | (codes >= features.sizes)).any(axis=1)
+    is_invalid = (codes < 0) | (codes >= features.sizes)
+    is_wrong = is_invalid.any(axis=1)
     if is_wrong.any():
         row = is_wrong.argmax()
         raise ValueError(
@@ -208,8 +209,10 @@ class SimulatedUser(Judge):
         if is_fixed.any():
             distinct = np.unique(combinations[:, is_fixed], axis=0)
             columns = distinct + features.starts[is_fixed]
-            best += np.max([weights[:, row].sum(axis=1) for row in columns], axis=0)
-        for start, size in zip(features.starts[~is_fixed], features.sizes[~is_fixed]):
+            sums = [weights[:, row].sum(axis=1) for row in columns]
+            best += np.max(sums, axis=0)
+        is_free = ~is_fixed
+        for start, size in zip(features.starts[is_free], features.sizes[is_free]):
             best += weights[:, start : start + size].max(axis=1)
         return expit(best)
 
@@ -250,8 +253,10 @@ class TreeUser(Judge):
 
 def one_hot(features: Features, codes: np.ndarray) -> np.ndarray:
     """Return codes (rows, components) as a 0/1 array with a column for each code of each component."""
-    active = np.zeros((len(codes), int(features.sizes.sum())))
-    np.put_along_axis(active, np.asarray(codes) + features.starts, 1.0, axis=1)
+    n_columns = int(features.sizes.sum())
+    active = np.zeros((len(codes), n_columns))
+    columns = np.asarray(codes) + features.starts
+    np.put_along_axis(active, columns, 1.0, axis=1)
     return active
 
 

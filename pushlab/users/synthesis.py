@@ -134,7 +134,8 @@ class PersonaRandom:
 
     def weight(self, low: float, high: float) -> float:
         """Return a weight from low to high, with one decimal."""
-        return self.choose(range(round(10 * low), round(10 * high) + 1)) / 10
+        tenths = range(round(10 * low), round(10 * high) + 1)
+        return self.choose(tenths) / 10
 
     def signed_weight(self, low: float, high: float) -> float:
         """Return a weight from low to high, with a random sign."""
@@ -155,7 +156,10 @@ def draw_persona(
     random_count = rng.choose(range(1600, 3300))
     shift = rng.choose(range(-40, 41))
     pace = rng.choose(PACES)
-    likings = {name.rpartition(".")[2]: rng.choose(LIKINGS) for name in APPS}
+    likings = {}
+    for name in APPS:
+        short_name = name.rpartition(".")[2]
+        likings[short_name] = rng.choose(LIKINGS)
     tags = _place_tags(model)
     slots = rng.sample(SLOTS[1:], 3)
     slot_weights = {slot: rng.signed_weight(0.2, 0.8) for slot in slots}
@@ -177,7 +181,10 @@ def draw_persona(
     notification = {
         "subject": subject_weights,
         "category": {category: rng.signed_weight(0.2, 0.6) for category in categories},
-        "priority": {"max": rng.weight(0, 0.3), "min": -rng.weight(0, 0.3)},
+        "priority": {
+            "max": rng.weight(0, 0.3),
+            "min": -rng.weight(0, 0.3),
+        },
         "numberOfUpdates": {"high": rng.signed_weight(0, 0.3)},
         "ongoing": {"True": rng.signed_weight(0, 0.3)},
         "visibility": {"public": rng.signed_weight(0, 0.2)},
@@ -274,7 +281,9 @@ def open_probability(log_odds: Any) -> np.ndarray:
 
     The rounding hides differences of `exp` between machines, which would change draws.
     """
-    return np.round(1 / (1 + np.exp(-np.asarray(log_odds, dtype=float))), 6)
+    log_odds = np.asarray(log_odds, dtype=float)
+    probability = 1 / (1 + np.exp(-log_odds))
+    return np.round(probability, 6)
 
 
 def _fit_intercept(taste, rows, open_rate):
@@ -381,7 +390,10 @@ def _build_user(name, person):
     opened = rows["opened"]
     posted = rows["posted"]
     in_test = posted >= QUARTER * DAY * MINUTE
-    rates = {"history": opened[~in_test].mean(), "test": opened[in_test].mean()}
+    open_rate = {
+        "history": round(float(opened[~in_test].mean()), 4),
+        "test": round(float(opened[in_test].mean()), 4),
+    }
     medians = {
         action: dict(zip(SLOTS, seconds)) for action, seconds in person.response.items()
     }
@@ -391,7 +403,7 @@ def _build_user(name, person):
         "schema": SCHEMA,
         "about": person.about,
         **taste,
-        "open_rate": {period: round(float(rate), 4) for period, rate in rates.items()},
+        "open_rate": open_rate,
         "response": {"unit": "seconds", "median": medians, **PHONE["response"]},
     }
     draws = uniforms(person.seed, "contacts", (2, len(posted)))
@@ -541,7 +553,7 @@ def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
 def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
     """Write the files of a SyntheticUser for students into a folder; return the paths.
 
-    These are <name>/train/, <name>/contexts.csv, catalogue.csv and schema.json. The contexts are those of the test
+    These are <name>/train/, <name>/contexts.csv, catalogue.csv and schema.json. The contexts are from the test
     period, without notifications, actions and dates. Several users can share the last two files. `load_user` and
     `Challenge.load` read the folder.
 
@@ -563,7 +575,8 @@ def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
 def _require_no_conflict(folder, name):
     """Raise FileExistsError if a folder has a user of this name, or another catalogue or schema."""
     own = folder / name
-    if own.is_file() or (own.is_dir() and any(own.iterdir())):
+    has_files = own.is_dir() and any(own.iterdir())
+    if own.is_file() or has_files:
         raise FileExistsError(
             f"{own} is already there and not empty; take another name"
         )
@@ -596,7 +609,8 @@ def shared_texts() -> dict[str, str]:
     for feature in schema["notification"]:
         if feature["name"] in values:
             feature["values"] = sorted(set(values[feature["name"]]))
-    rows = "".join(",".join(row) + "\n" for row in (CATALOGUE_COLUMNS, *CATALOGUE))
+    table = (CATALOGUE_COLUMNS, *CATALOGUE)
+    rows = "".join(",".join(row) + "\n" for row in table)
     return {"catalogue.csv": rows, "schema.json": json_text(schema)}
 
 

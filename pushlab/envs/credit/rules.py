@@ -64,7 +64,8 @@ class CreditConfig:
     @cached_property
     def changeable_indices(self) -> ndarray:
         """Indices of the features that can be changed, int64 (k,)."""
-        return np.array([FEATURES.index(name) for name in self.changeable], np.int64)
+        indices = [FEATURES.index(name) for name in self.changeable]
+        return np.array(indices, np.int64)
 
     @cached_property
     def penalties(self) -> ndarray:
@@ -231,7 +232,7 @@ def published_risk(
 
         - loss: mean logistic loss plus the penalty, (m,)
         - accuracy: fraction of correct decisions, (m,)
-        - refused: fractions refused of the people who pay back and of those who fall behind, (m, 2)
+        - refused: fractions refused, of the people who pay back and of the people who fall behind, (m, 2)
     """
     risk = {
         "loss": np.empty(len(theta)),
@@ -304,7 +305,9 @@ def fit(
         config: The penalty is taken from here.
         start: Initial weights; zeros by default.
     """
-    theta = np.zeros(table.shape[1]) if start is None else np.array(start, np.float64)
+    theta = np.zeros(table.shape[1])
+    if start is not None:
+        theta = np.array(start, np.float64)
     penalties = config.penalties[-len(theta) :]
     loss, gradient = logistic_loss(table, labels, theta, config)
     for _ in range(100):

@@ -330,7 +330,7 @@ class Credit(World):
         - `theta`, `choice`: {weight: value} published, and the name of the candidate or None.
           Before the first step, `theta` has the best weights for people who haven't moved.
         - `scores`: Fractions of people in each bin of SCORE_EDGES: [[original, current], …], first
-          for the people who paid back, then for those who fell behind.
+          for the people who paid back, then for the people who fell behind.
         - `refused`: Fractions refused in the same four cases.
         - `promised`: Loss of the weights on people before they responded to them.
         - `best`: The lowest loss that can be reached, or None.

@@ -57,7 +57,7 @@ def reward(before, values, dose, constants, earned):
 def upper_bounds(p, start, ranges):
     """Return upper bounds: rabbits multiply without foxes, and foxes eat all these rabbits.
 
-    With crowding, there are at most 1 / crowding rabbits or those of the start, and at most a quarter of
+    With crowding, there are never more rabbits than at the start or than 1 / crowding. At most a quarter of
     rabbit_growth / crowding are born in a unit of time. With G as the largest growth of foxes, G rabbits + foxes gains
     G times these births, and loses fox_death times the foxes.
     """

@@ -131,7 +131,9 @@ class ODE(World):
         self.timestep = float(number(argument, timestep, length / 1e7, length))
         self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._n_steps = np.array(self.steps)
-        self.dt = self.model.dt if dt is None else float(number("dt", dt, 1e-6, 1))
+        self.dt = self.model.dt
+        if dt is not None:
+            self.dt = float(number("dt", dt, 1e-6, 1))
         self._solver_limit = float(number("tolerance", tolerance, 1e-13, 1e-2))
         if self.dt is not None:
             self._solver_limit = self.dt
@@ -209,7 +211,8 @@ class ODE(World):
         observe = names if observe is None else some_of("observe", observe, names)
         self.observation_names = observe
         self._observes_all = observe == names
-        self._observed = np.array([names.index(name) for name in observe])
+        columns = [names.index(name) for name in observe]
+        self._observed = np.array(columns)
         self.log_observation = flag("log_observation", log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
         self.edges = None
@@ -372,7 +375,7 @@ class ODE(World):
     def counterfactual(self, env: Any, actions: Any) -> pd.DataFrame:
         """Return the trajectory of the current episode under other actions.
 
-        It has the same start and number of steps, without noise. Arguments and result are those of `simulate`. A list
+        It has the same start and number of steps, without noise. Arguments and result are as in `simulate`. A list
         needs an action for each step.
         """
         steps = len(env.trail)
@@ -419,7 +422,7 @@ class ODE(World):
         columns = ["time", *self.model.names, *names, "reward"]
         table = pd.DataFrame(rows, columns=columns)
         if self.model.indicators is not None:
-            # Each state is shown with the dose of the previous step, and the first state with that of the first step.
+            # Each state is shown with the dose of the previous step, the first state with the first dose.
             previous = np.array([*doses[:1], *doses] or [self._default_dose])
             states = table[list(self.model.names)].to_numpy()
             indicators = self.model.indicators(states, previous, self.config)

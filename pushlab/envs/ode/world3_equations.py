@@ -1,7 +1,7 @@
 """The equations of World3: table functions, the rates of all levels, delays, and the runs of WhyNot.
 
 Source: Meadows, Behrens, Meadows, Naill, Randers & Zahn (1974), Dynamics of Growth in a Finite World, Wright-Allen
-Press. Numbers in parentheses are those of its equations. The authors drew the tables by hand, as points joined by
+Press. Numbers in parentheses refer to its equations. The authors drew the tables by hand, as points joined by
 straight lines; each has its name and number in the book. Some tables have a number before and one after the policy
 year. They are written once if the values are equal. `world3.py` describes the source of the numbers.
 """

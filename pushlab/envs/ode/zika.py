@@ -8,7 +8,7 @@ WhyNot mixes fractions and counts; it is unknown whether the paper does. In WhyN
 day balances a death rate of 1/14 in a population of size one. The recruitment of people is similar. But the state has
 10,600 mosquitoes, so they die out within weeks under any actions. The costs have the same problem. A cost of 60 for all
 mosquitoes is comparable with 12.5 for bednets for all people. A cost of 60 for each of 10,600 mosquitoes makes the
-other costs negligible. This model therefore interprets recruitment and costs as those of populations of size one;
+other costs negligible. This model therefore interprets recruitment and costs as values for populations of size one;
 `human_scale` and `mosquito_scale` convert them into counts. This interpretation is not from the paper. With both scales
 at 1, preset="whynot", the figures are WhyNot's. According to the paper's first page, bednets, treatment and spray
 together are the most cost-effective. Here these three, used every day, are the fourth best of the sixteen combinations,

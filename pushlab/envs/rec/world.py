@@ -21,7 +21,7 @@ ONE = np.array(1)  # NumPy adds an array faster than a Python number
 
 
 class RECEnv(World):
-    """Recommend items to a user whose preference drifts towards what is shown.
+    """Recommend items to a user whose preference drifts towards recommended items.
 
     Observation:
         Box(user_feature_dim,), float64 in [-1, 1]: the user's preference, a vector of length 1, plus normal noise of
