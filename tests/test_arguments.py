@@ -73,13 +73,13 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
         (
             HIV,
             {"initial_state": {"T1": 1}},
-            "initial_state of hiv has the variables T1, ",
+            "initial_state of hiv needs the variables T1, ",
         ),
         (HIV, {"bins": {"V": [1, 2]}}, "bins must be True or False; got"),
         (
             CREDIT,
             {"candidates": {"steep": [21.0] + 10 * [0.0]}},
-            "candidates: .* has weights from -20 to 20, the bound",
+            "candidates: .* must have weights from -20 to 20",
         ),
         (
             CREDIT,

@@ -99,10 +99,10 @@ TEA = """{
     ("old", "new", "message"),
     [
         ('"name": "tea",', "", "'name' is missing"),
-        ('"kind": "open"', '"kind": "odd"', "kind 'odd' is not one of closed, open"),
+        ('"kind": "open"', '"kind": "odd"', "kind must be one of closed, open"),
         ('"kind": "open"', '"kind": "closed"', "a closed feature needs values"),
-        (', "end": "action"', "", "layout 1, history: no column is 'action'"),
-        ('"Cup": "cup"', '"Cup": "cap"', "layout 1, history: 'cap' is no feature"),
+        (', "end": "action"', "", "layout 1, history: no column has the name 'action'"),
+        ('"Cup": "cup"', '"Cup": "cap"', "layout 1, history: 'cap' is not a feature"),
     ],
 )
 def test_invalid_schemas(tmp_path, old, new, message):

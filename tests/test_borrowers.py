@@ -38,18 +38,18 @@ def test_standard_people_are_those_of_the_datasheet():
 
 
 def test_preparation_by_hand(tmp_path):
-    """Rows with NA go, the others are scaled, balanced and shuffled as in WhyNot."""
+    """Rows with NA are dropped; the others are scaled, balanced and shuffled as in WhyNot."""
     table = pd.DataFrame(ROWS, columns=[LABEL, *FEATURES])
     path = tmp_path / "people.csv"
     table.to_csv(path)
     people = read_borrowers(path)
-    left = table.drop(index=2).astype(float).to_numpy()
-    scaled = left[:, 1:-1] - left[:, 1:-1].mean(axis=0)
+    complete = table.drop(index=2).astype(float).to_numpy()
+    scaled = complete[:, 1:-1] - complete[:, 1:-1].mean(axis=0)
     scaled /= scaled.std(axis=0)
-    # Both who defaulted, then those who did not.
+    # First the two who defaulted, then the others.
     order = np.array([1, 3, 0, 2, 4])[np.random.RandomState(0).permutation(5)]
     assert people.features[:, :-1] == pytest.approx(scaled[order])
     assert (people.features[:, -1] == 0).all()  # a column without variation
-    assert people.labels.tolist() == left[order, 0].tolist()
+    assert people.labels.tolist() == complete[order, 0].tolist()
     incomes = people.frame()["MonthlyIncome"].tolist()
-    assert incomes == pytest.approx(left[order, 5].tolist())
+    assert incomes == pytest.approx(complete[order, 5].tolist())

@@ -67,7 +67,7 @@ def test_treated_people_respond_optimally_to_the_score():
     units = trial.units(50, np.random.default_rng(0))
     scores = units.covariates.to_numpy() @ theta[:-1] + theta[-1]
     assert units.outcomes[:, 0] == pytest.approx(scores)
-    gain = theta[config.places] @ best_response(theta, config)
+    gain = theta[config.changeable_indices] @ best_response(theta, config)
     assert units.effects == pytest.approx(np.full(50, gain))
 
 

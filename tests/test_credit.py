@@ -32,14 +32,14 @@ def box(**arguments):
 
 
 def shifted(theta, epsilon):
-    """The table of people who have moved against the weights."""
+    """Return the table of people who have moved against the weights."""
     table = PEOPLE.table.copy()
     table[:, PLACES] -= epsilon * theta[PLACES]
     return table
 
 
 def naive_loss(table, theta, l2, penalise_bias=True):
-    """Mean logistic loss, written out, with its penalty."""
+    """Return the mean logistic loss with its penalty, written out."""
     scores = table @ theta
     losses = np.log1p(np.exp(scores)) - PEOPLE.labels * scores
     penalised = theta if penalise_bias else theta[:-1]
@@ -50,7 +50,7 @@ def naive_loss(table, theta, l2, penalise_bias=True):
 
 
 def test_best_response_gains_most():
-    """By completing the square another move loses |other - best|^2 / (2 epsilon)."""
+    """Completing the square shows that another move loses |other - best|^2 / (2 epsilon)."""
 
     def gain(move):
         return -np.sum(WEIGHTS[:, PLACES] * move, axis=1) - cost(move, config)
@@ -71,53 +71,53 @@ def test_loss_and_shares_by_hand(penalise_bias):
     config = credit_config({"l2_penalty": 0.3, "penalise_bias": penalise_bias})
     shift = best_response(WEIGHTS, config)
     risk = published_risk(PEOPLE, WEIGHTS, shift, config)
-    for at, theta in enumerate(WEIGHTS):
+    for row, theta in enumerate(WEIGHTS):
         table = shifted(theta, 1.0)
         loss = naive_loss(table, theta, 0.3, penalise_bias)
-        assert risk["loss"][at] == pytest.approx(loss, abs=1e-12)
-        plain, slope = logistic_loss(table, PEOPLE.labels, theta, config)
-        assert plain == pytest.approx(loss, abs=1e-12)
+        assert risk["loss"][row] == pytest.approx(loss, abs=1e-12)
+        actual, gradient = logistic_loss(table, PEOPLE.labels, theta, config)
+        assert actual == pytest.approx(loss, abs=1e-12)
         step = 1e-6 * theta
-        ahead = naive_loss(table, theta + step, 0.3, penalise_bias)
-        assert slope @ step == pytest.approx(ahead - loss, rel=1e-4)
+        next_loss = naive_loss(table, theta + step, 0.3, penalise_bias)
+        assert gradient @ step == pytest.approx(next_loss - loss, rel=1e-4)
         refused = table @ theta > 0
         behind = PEOPLE.labels == 1
-        assert risk["accuracy"][at] == np.mean(refused == behind)
+        assert risk["accuracy"][row] == np.mean(refused == behind)
         shares = [refused[~behind].mean(), refused[behind].mean()]
-        assert risk["refused"][at].tolist() == shares
+        assert risk["refused"][row].tolist() == shares
 
 
-def test_fit_is_that_of_scikit_learn():
+def test_fit_agrees_with_scikit_learn():
     config = credit_config({"l2_penalty": 0.02, "penalise_bias": False})
     model = LogisticRegression(C=1 / (0.02 * len(PEOPLE)), tol=1e-10, max_iter=1000)
     model.fit(PEOPLE.features, PEOPLE.labels)
     expected = np.append(model.coef_[0], model.intercept_)
-    found = fit(PEOPLE.table, PEOPLE.labels, config)
-    assert found == pytest.approx(expected, abs=1e-5)
+    actual = fit(PEOPLE.table, PEOPLE.labels, config)
+    assert actual == pytest.approx(expected, abs=1e-5)
 
 
 # ------------------------------------------------------------ repeated retraining
 
 
-def gaps(config, rounds):
-    """Lengths of the changes of the weights in rounds of retraining, and the last."""
+def retraining_changes(config, rounds):
+    """Return the lengths of the changes of the weights in rounds of retraining, and the last weights."""
     theta = fit(PEOPLE.table, PEOPLE.labels, config)
     lengths = []
     for _ in range(rounds):
-        following = retrain(PEOPLE, theta, config)
-        lengths.append(np.linalg.norm(following - theta))
-        theta = following
+        next_theta = retrain(PEOPLE, theta, config)
+        lengths.append(np.linalg.norm(next_theta - theta))
+        theta = next_theta
     return np.array(lengths), theta
 
 
 @pytest.mark.parametrize("l2, epsilon", [(1.0, 0.1), (2.0, 1.0)])
-def test_retraining_contracts_as_theorem_3_5_promises(l2, epsilon):
-    """Perdomo et al. (2020): by epsilon beta / gamma, if that is below 1."""
+def test_retraining_contracts_as_in_theorem_3_5(l2, epsilon):
+    """Perdomo et al. (2020): it contracts by epsilon beta / gamma if this is below 1."""
     config = credit_config({"l2_penalty": l2, "epsilon": epsilon})
     longest = np.sqrt(2 * np.log(2) / l2)
     reach = np.linalg.norm(PEOPLE.table, axis=1).mean() + epsilon * longest
     rate = epsilon * (1 + longest * reach / 4) / l2
-    lengths, end = gaps(config, 12)
+    lengths, end = retraining_changes(config, 12)
     assert (lengths[1:4] <= rate * lengths[:3]).all()
     assert rate < 1
     assert end == pytest.approx(stable_point(PEOPLE, config), abs=1e-8)
@@ -125,15 +125,15 @@ def test_retraining_contracts_as_theorem_3_5_promises(l2, epsilon):
 
 def test_retraining_circles_for_large_epsilon():
     calm = credit_config({"epsilon": 3.0})
-    lengths, end = gaps(calm, 40)
+    lengths, end = retraining_changes(calm, 40)
     assert lengths[-1] < 1e-8
     best = optimum(PEOPLE, calm)
     others = np.vstack([best, end, best + 0.01 * WEIGHTS])
     risks = published_risk(PEOPLE, others, best_response(others, calm), calm)["loss"]
     assert risks[0] < risks[1:].min()
     wild = credit_config({"epsilon": 30.0})
-    assert gaps(wild, 60)[0][20:].min() > 0.1
-    stable = stable_point(PEOPLE, wild)  # exists all the same
+    assert retraining_changes(wild, 60)[0][20:].min() > 0.1
+    stable = stable_point(PEOPLE, wild)  # exists although retraining circles
     assert retrain(PEOPLE, stable, wild) == pytest.approx(stable, abs=1e-7)
 
 
@@ -149,7 +149,7 @@ def test_promised_and_paid_losses():
 
 
 @pytest.mark.parametrize("memory", [False, True])
-def test_people_answer_from_where_they_are_only_with_memory(memory):
+def test_people_respond_from_current_features_with_memory(memory):
     env = box(observe="table", config={"memory": memory, "l2_penalty": 0.1})
     first, second = WEIGHTS[:2]
     env.step(first)
@@ -165,8 +165,8 @@ def test_people_answer_from_where_they_are_only_with_memory(memory):
 
 
 @pytest.mark.parametrize("memory", [False, True])
-def test_reference_pays_the_loss_of_people_who_moved_twice(memory):
-    """WhyNot 0.12; the reward moves the state again, and the bias has no penalty."""
+def test_reference_has_the_loss_of_people_who_moved_twice(memory):
+    """In WhyNot 0.12 the reward moves people again, and the bias has no penalty."""
     env = box(reference="whynot-0.12", config={"memory": memory, "l2_penalty": 0.05})
     for step, theta in enumerate(WEIGHTS[:5]):
         _, reward, _, truncated, _ = env.step(theta)
@@ -177,7 +177,7 @@ def test_reference_pays_the_loss_of_people_who_moved_twice(memory):
     assert truncated
 
 
-def test_summary_holds_the_means_and_refusals_of_both_groups():
+def test_summary_has_means_and_refusals_of_both_groups():
     env = box(config={"changeable": ["age", "MonthlyIncome"]})
     observation, _, _, _, info = env.step(WEIGHTS[2])
     table = env.unwrapped.features
@@ -185,20 +185,20 @@ def test_summary_holds_the_means_and_refusals_of_both_groups():
     refused = [info["refused_repaid"], info["refused_behind"]]
     assert observation == pytest.approx([*np.ravel(means), *refused])
     assert (table != PEOPLE.table).any(axis=0).nonzero()[0].tolist() == [1, 4]
-    begun = env.reset(options={"theta": WEIGHTS[2]})[0]
-    assert begun[:4] == pytest.approx(observation[:4])
+    initial = env.reset(options={"theta": WEIGHTS[2]})[0]
+    assert initial[:4] == pytest.approx(observation[:4])
 
 
-def test_candidates_are_five_or_ones_own():
+def test_candidates_are_five_or_given():
     env = gym.make(NAME, people=PEOPLE)
     env.reset(seed=0)
     names = list(env.unwrapped.world.candidates)
-    found = {name: -env.step(at)[1] for at, name in enumerate(names)}
-    assert found["know nothing"] == pytest.approx(np.log(2))
+    losses = {name: -env.step(row)[1] for row, name in enumerate(names)}
+    assert losses["know nothing"] == pytest.approx(np.log(2))
     past = fit(PEOPLE.table, PEOPLE.labels, credit_config())
-    assert found["trained on the past"] == box().step(past)[4]["loss"]
-    assert found["trained once more"] == min(found.values())
+    assert losses["trained on the past"] == box().step(past)[4]["loss"]
+    assert losses["trained once more"] == min(losses.values())
     own = {"to all": [0] * 10 + [-5], "to none": [0] * 10 + [5]}
     env = gym.make(NAME, people=PEOPLE, candidates=own)
     env.reset(seed=0)
-    assert [env.step(at)[4]["refused_repaid"] for at in (0, 1)] == [0, 1]
+    assert [env.step(row)[4]["refused_repaid"] for row in (0, 1)] == [0, 1]

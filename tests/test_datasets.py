@@ -1,4 +1,4 @@
-"""Users' histories and schemas: what is read from good tables, and words as codes."""
+"""Users' histories and schemas: tables without faults, and the encoding of values."""
 
 import zipfile
 
@@ -34,7 +34,7 @@ def test_shipped_users_by_name_and_by_folder(ann, tmp_path, monkeypatch):
 # ------------------------------------------------------------------ EvalUMAP 2019
 
 
-def test_rows_are_joined_by_id_and_spelt_in_several_ways(ann):
+def test_rows_are_joined_by_id_and_spelled_in_several_ways(ann):
     before = load_user(ann).history
     originals = pd.read_csv(ann / REMOVAL, dtype=str)
     assert before.table["removal.noise"].tolist() == originals["noise"].tolist()
@@ -44,19 +44,19 @@ def test_rows_are_joined_by_id_and_spelt_in_several_ways(ann):
     assert load_user(ann).history.engagements.equals(before.engagements)
 
 
-def test_tags_and_new_words(ann):
+def test_tags_and_new_values(ann):
     for file, old, new in (
         (POSTING, "TYPE_OTHER", "TYPE_BAR TYPE_OTHER TYPE_BAR"),
         (TEST, ",unknown,", ",alchemy,"),
     ):
         (ann / file).write_text((ann / file).read_text().replace(old, new, 1))
     user = load_user(ann)
-    words = user.schema.context.decode(user.history.context_codes)
-    assert words["place"][0] == "TYPE_BAR TYPE_OTHER"
-    words = user.schema.notification.decode(user.test.notification_codes)["subject"]
-    assert words[0] == "other"
-    new = (words == "other").sum()
-    assert f"subject: {new} rows with a value not in the history" in user.report()
+    contexts = user.schema.context.decode(user.history.context_codes)
+    assert contexts["place"][0] == "TYPE_BAR TYPE_OTHER"
+    notifications = user.schema.notification.decode(user.test.notification_codes)
+    assert notifications["subject"][0] == "other"
+    count = (notifications["subject"] == "other").sum()
+    assert f"subject: {count} rows with a value not in the history" in user.report()
 
 
 def test_handout_has_contexts_only(tmp_path):
@@ -70,21 +70,21 @@ def test_handout_has_contexts_only(tmp_path):
 # ------------------------------------------------------------------ EvalUMAP 2020
 
 
-def rows_2020(count, own=0):
+def rows_2020(count, app=0):
     """A file of the 2020 release, with one app that differs from file to file."""
     schema = Schema.load("evalumap2020")
-    number = np.arange(count)
+    rows = np.arange(count)
     columns = {
         "userId": "0f",
-        "action": np.where(number % 3, "Opened", "Dismissed"),
-        "time": [f"2020-01-{28 - row % 28:02d} 10:00:{row:02d}.5" for row in number],
+        "action": np.where(rows % 3, "Opened", "Dismissed"),
+        "time": [f"2020-01-{28 - row % 28:02d} 10:00:{row:02d}.5" for row in rows],
     }
     for feature in (*schema.notification, *schema.context):
         values = feature.values or ["msg"]
         columns[feature.name] = np.resize(values, count)
         if feature.kind == "integer":
-            columns[feature.name] = number
-    columns["appPackage"] = np.where(number % 2, "app.a", f"app.own{own}")
+            columns[feature.name] = rows
+    columns["appPackage"] = np.where(rows % 2, "app.a", f"app.own{app}")
     return pd.DataFrame(columns).to_csv(index=False)
 
 
@@ -121,9 +121,9 @@ def test_wheel_of_2020(wheel):
     assert [user.schema.notification.sizes[0] for user in together] == [4, 4]
 
 
-# ------------------------------------------------------------------ words as codes
+# ------------------------------------------------------------------ encoding
 
-HALF = Features(
+FEATURES = Features(
     [
         Feature("noise", "closed", ("unknown", "low", "high")),
         Feature("charging", "closed", ("False", "True"), aliases={"true": "True"}),
@@ -132,7 +132,7 @@ HALF = Features(
         Feature("unlocks", "integer", edges=(0, 1, 4)),
     ]
 )
-WORDS = {
+VALUES = {
     "noise": "low",
     "charging": "true",
     "app": "Chat",
@@ -141,29 +141,29 @@ WORDS = {
 }
 
 
-def test_words_are_encoded_and_decoded():
-    rows = [WORDS, WORDS | {"app": "fax", "place": "unknown", "unlocks": 3.0}]
+def test_values_are_encoded_and_decoded():
+    rows = [VALUES, VALUES | {"app": "fax", "place": "unknown", "unlocks": 3.0}]
     codes = [[1, 1, 0, 1, 0, 1, 0], [1, 1, 2, 0, 0, 0, 2]]
-    words = [
+    values = [
         ["low", "True", "chat", "A C", "below 0"],
         ["low", "True", "other", "unknown", "1 to 3"],
     ]
-    assert HALF.encode(pd.DataFrame(rows)).tolist() == codes
-    assert HALF.count_other(np.array(codes)) == {"app": 1}
-    assert HALF.decode(codes).to_numpy().tolist() == words
-    assert HALF.encode_one(WORDS).tolist() == codes[0]
+    assert FEATURES.encode(pd.DataFrame(rows)).tolist() == codes
+    assert FEATURES.count_other(np.array(codes)) == {"app": 1}
+    assert FEATURES.decode(codes).to_numpy().tolist() == values
+    assert FEATURES.encode_one(VALUES).tolist() == codes[0]
     with pytest.warns(UserWarning, match="have no app 'mial'.*mean 'mail'"):
-        HALF.encode_one(WORDS | {"app": "mial"})
+        FEATURES.encode_one(VALUES | {"app": "mial"})
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"nose": "low"}, "'nose' is no feature; there are .*mean 'noise'"),
+        ({"nose": "low"}, "'nose' is not a feature; .*mean 'noise'"),
         ({"noise": "loud"}, "column noise.*'loud' is not one of unknown, low, high"),
         ({"unlocks": "3.5"}, "'3.5' is not a whole number"),
     ],
 )
-def test_wrong_words_are_refused(changes, message):
+def test_invalid_values_are_errors(changes, message):
     with pytest.raises(ValueError, match=f"(?s){message}"):
-        HALF.encode_one(WORDS | changes)
+        FEATURES.encode_one(VALUES | changes)

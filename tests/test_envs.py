@@ -454,14 +454,18 @@ def test_invalid_actions_raise_and_change_nothing(action, message):
 
 INVALID_ARGUMENTS = [
     ("evalumap1-v0", {"user": 3}, "a shipped name, a folder or a User; got 3"),
-    ("evalumap1-v0", {"candidates": [[0, 99]]}, "candidates are whole numbers of"),
+    ("evalumap1-v0", {"candidates": [[0, 99]]}, "candidates must be integers of shape"),
     ("RoomEnv-v0", {"n_people": 11}, "n_objects must be a whole number of .* from 11"),
     ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object must be a number from 0 to 1"),
     ("RoomEnv-v0", {"p_commonsense": 1, "reference": "room-env-3"}, "both excluded"),
     ("RECEnv-v0", {"reward_std": np.nan}, "reward_std must be a number"),
     ("RECEnv-v0", {"UserModel": 3}, "or an instance of BaseUserModel; got 3"),
-    ("RECEnv-v0", {"user_feature_vector": np.eye(100, 5)}, "is all 0 in row 5"),
-    ("RECEnv-v0", {"user_feature_dim": 3}, "must be equal for the user model"),
+    ("RECEnv-v0", {"user_feature_vector": np.eye(100, 5)}, "row 5 is all zeros"),
+    (
+        "RECEnv-v0",
+        {"user_feature_dim": 3},
+        "needs user_feature_dim and item_feature_dim to be equal",
+    ),
     ("ODE-HIV-v0", {"config": {"lambda_9": 1.0}}, "one of lambda_1, .* 'lambda_9'"),
     ("ODE-HIV-v0", {"interventions": {"c": [1]}}, "epsilon_1, epsilon_2; got 'c'"),
     ("ODE-HIV-v0", {"interventions": {"epsilon_1": [0, 2]}}, "from 0 to 0.7; got"),
@@ -471,7 +475,7 @@ INVALID_ARGUMENTS = [
     ("ODE-Zika-v0", {"reference": "whynot"}, "None, whynot-0.12; got 'whynot'"),
     ("ODE-World3-v1", {"dt": 1.5}, "dt must be a number from 1e-06 to 1"),
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),
-    ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20, the bound"),
+    ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20"),
     ("push-v0", {"horizon": 85}, "days of user mira, from 1 to 84"),
     ("push-v0", {"days": "autumn"}, "days must be None, 'train', 'test' or a pair"),
 ]
@@ -485,9 +489,9 @@ def test_error_names_invalid_arguments(name, kwargs, message):
 
 INVALID_OPTIONS = [
     ("RECEnv-v0", {"colour": "red"}, "'colour'; its options: user_id"),
-    ("RECEnv-v0", {"user_id": 100}, "user_id is from 0 to 99; got 100"),
-    ("ODE-HIV-v0", {"initial_state": [1e9] * 6}, "give that as the argument"),
-    ("Credit-v0", {"theta": [1.0]}, "theta has 11 weights"),
+    ("RECEnv-v0", {"user_id": 100}, "user_id must be from 0 to 99; got 100"),
+    ("ODE-HIV-v0", {"initial_state": [1e9] * 6}, "give it as the argument"),
+    ("Credit-v0", {"theta": [1.0]}, "theta must have 11 weights"),
     ("push-v0", {"day": "soon"}, "the option day must be a date from 2019-02-18 to"),
     ("push-v0", {"user": "kim"}, "the option user must be one of mira; got 'kim'"),
 ]

@@ -52,18 +52,18 @@ def test_judges_give_the_probabilities_of_scikit_learn(user, name):
     model = ORIGINALS[name].fit(np.hstack(features(user.history)), user.history.opened)
     judge = fit_judge(user.history, name)
     for period in user.periods.values():
-        told = judge.probability(period.context_codes, period.notification_codes)
+        actual = judge.probability(period.context_codes, period.notification_codes)
         expected = model.predict_proba(np.hstack(features(period)))[:, 1]
-        assert np.abs(told - expected).max() < (1e-6 if name == "bayes" else 1e-12)
+        assert np.abs(actual - expected).max() < (1e-6 if name == "bayes" else 1e-12)
 
 
 def test_default_judge_is_a_logistic_regression_with_pairs(user, monkeypatch):
-    monkeypatch.setattr(judges, "STRENGTHS", (0.3,))
-    monkeypatch.setattr(judges, "SCALES", (0.5,))
+    monkeypatch.setattr(judges, "INVERSE_PENALTIES", (0.3,))
+    monkeypatch.setattr(judges, "PAIR_SCALES", (0.5,))
     history = user.history
     contexts, notifications = features(history)
     pairs = np.einsum("ri,rj->rij", contexts, notifications).reshape(len(history), -1)
-    common = pairs.sum(axis=0) >= judges.RARE
+    common = pairs.sum(axis=0) >= judges.MIN_PAIR_COUNT
     design = hstack(
         [
             csr_matrix(contexts),
@@ -73,10 +73,10 @@ def test_default_judge_is_a_logistic_regression_with_pairs(user, monkeypatch):
         format="csr",
     )
     model = LogisticRegression(C=0.3, max_iter=2000).fit(design, history.opened)
-    told = fit_judge(history).probability(
+    actual = fit_judge(history).probability(
         history.context_codes, history.notification_codes
     )
-    assert np.abs(told - model.predict_proba(design)[:, 1]).max() < 1e-12
+    assert np.abs(actual - model.predict_proba(design)[:, 1]).max() < 1e-12
 
 
 def test_default_judge_finds_what_the_plain_one_cannot(user):
@@ -107,7 +107,7 @@ def test_report_by_hand(user):
         }
     )
     always = Period(user.schema, test.table.assign(action="opened"))
-    with pytest.raises(ValueError, match="some notifications were opened and some"):
+    with pytest.raises(ValueError, match="opened and dismissed notifications"):
         judge_report(replace(user, periods={**user.periods, "test": always}))
 
 
@@ -126,7 +126,7 @@ def test_matched_threshold_opens_as_much_as_the_user(user, name):
     assert np.isnan(cutoff(judge, history, "sampled"))
 
 
-def test_true_user_is_a_judge_only_where_it_is_known(user):
+def test_true_user_is_a_judge_only_if_known(user):
     real = replace(user, truth=None)
     assert [judge_for(one).name for one in (user, real)] == ["truth", "logistic"]
     assert list(panel_of(real)) == ["logistic", "adaboost", "tree", "bayes"]
@@ -165,7 +165,7 @@ def test_bad_judges_histories_and_codes(user):
     with pytest.raises(ValueError, match="logistic, plain, adaboost, tree, bayes"):
         fit_judge(user.history, "forest")
     always = Period(user.schema, user.history.table.assign(action="opened"))
-    with pytest.raises(ValueError, match="all 1,200 notifications were opened"):
+    with pytest.raises(ValueError, match="all 1,200 were opened"):
         fit_judge(always)
     contexts = user.history.context_codes[:5]
     notifications = user.history.notification_codes[:5]
@@ -173,5 +173,5 @@ def test_bad_judges_histories_and_codes(user):
     for wrong in (notifications[:3], notifications[:, :6], notifications - 1000):
         with pytest.raises(ValueError, match="notifications"):
             judge.probability(contexts, wrong)
-    with pytest.raises(ValueError, match="contexts hold codes"):
+    with pytest.raises(ValueError, match="contexts must be codes"):
         judge.probability(contexts + 1000, notifications)

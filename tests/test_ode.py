@@ -57,7 +57,7 @@ TANK = Model(
     initial_states={"full": (4.0,)},
     derivative=filling,
     reward=water_gained,
-    upper=lambda config, start, ranges: np.array([9.0]),
+    upper_bounds=lambda config, start, ranges: np.array([9.0]),
     interventions=(Intervention("inflow", "inflow", (0.0, 1.0), (0.0, 1.0)),),
 )
 

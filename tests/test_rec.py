@@ -1,4 +1,4 @@
-"""RECEnv: RECGym's episode, the equations, noise, user models of one's own."""
+"""RECEnv: RECGym's episode, the equations, noise, and custom user models."""
 
 import warnings
 
@@ -19,7 +19,7 @@ ID = "pushlab/RECEnv-v0"
 
 
 def episode(actions, seed=1, options=None, **arguments):
-    """Observations and rewards of an episode under fixed actions."""
+    """Return the observations and rewards of an episode under fixed actions."""
     env = gym.make(ID, **arguments)
     observations = [env.reset(seed=seed, options=options)[0]]
     rewards = []
@@ -40,7 +40,7 @@ REWARDS = np.array([0.0479488021, -0.1595091573])
 
 @pytest.mark.parametrize("reference", ["recgym-0.2.1", None])
 def test_episode_of_recgym_is_repeated(reference):
-    """Without the reference it begins with a preference of length 1."""
+    """Without the reference, an episode begins with a preference of length 1."""
     arguments = {"random_state": 12345, "reference": reference}
     seen, rewards = episode(ACTIONS, options={"user_id": 26}, **arguments)
     length = 1 if reference else np.linalg.norm(FIRST)
@@ -64,18 +64,17 @@ def test_preferences_drift_as_dean_and_morgenstern_write(alpha):
     actions = np.arange(100) % 5
     items = world.items[actions]
     for _ in range(3):
-        liked = (state * items).sum(axis=1)
-        moved = state + alpha * liked[:, None] * items
-        moved /= np.linalg.norm(moved, axis=1, keepdims=True)
-        rewards, following = world.expect(state, actions)
-        assert rewards == pytest.approx(liked)
-        assert following == pytest.approx(moved)
-        one = state[3], actions[3], world.items
-        assert world.user_model.reward_function(*one) == pytest.approx(liked[3])
-        assert world.user_model.user_preference_dynamics(*one) == pytest.approx(
-            moved[3]
-        )
-        state = following
+        engagement = (state * items).sum(axis=1)
+        expected = state + alpha * engagement[:, None] * items
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+        rewards, next_state = world.expect(state, actions)
+        assert rewards == pytest.approx(engagement)
+        assert next_state == pytest.approx(expected)
+        model = world.user_model
+        copy = (state[3], actions[3], world.items)
+        assert model.reward_function(*copy) == pytest.approx(engagement[3])
+        assert model.user_preference_dynamics(*copy) == pytest.approx(expected[3])
+        state = next_state
 
 
 def test_satiation_and_no_drift_by_hand():
@@ -93,7 +92,7 @@ def test_satiation_and_no_drift_by_hand():
     assert rewards[0] == rewards[1] == pytest.approx(RECEnv().items[1] @ seen[0])
 
 
-def test_noise_has_the_distribution_asked_for():
+def test_noise_has_the_requested_distribution():
     def step(**arguments):
         envs = gym.make_vec(ID, num_envs=5_000, **arguments)
         envs.reset(seed=3, options={"user_id": 7})
@@ -113,18 +112,18 @@ def test_noise_has_the_distribution_asked_for():
 
 
 class Fickle(BaseUserModel):
-    """Draws its own noise in both methods, as models written for RECGym do."""
+    """Draw noise in both methods, as models written for RECGym do."""
 
     def user_preference_dynamics(self, state, action, item_feature_vector):
-        moved = state + self.random_.normal(scale=0.1, size=len(state))
-        return moved / np.linalg.norm(moved)
+        noisy = state + self.random_.normal(scale=0.1, size=len(state))
+        return noisy / np.linalg.norm(noisy)
 
     def reward_function(self, state, action, item_feature_vector):
         return self.random_.normal(loc=state[0], scale=1.0)
 
 
 class Grumpy(UserModel):
-    """Changes one method of the standard model, whose batch method ignores that."""
+    """Override one method of the standard model, whose batch method doesn't call it."""
 
     def reward_function(self, state, action, item_feature_vector):
         return super().reward_function(state, action, item_feature_vector) - 1
@@ -136,8 +135,8 @@ class Broken(Fickle):
 
 
 def test_models_without_a_batch_method_are_used_one_by_one():
-    usual = episode([1, 2])[1]
-    assert episode([1, 2], UserModel=Grumpy)[1] == pytest.approx(usual - 1)
+    standard = episode([1, 2])[1]
+    assert episode([1, 2], UserModel=Grumpy)[1] == pytest.approx(standard - 1)
     envs = gym.make_vec(ID, num_envs=2, UserModel=Fickle, obs_std=0.1)
     envs.reset(seed=11)
     with pytest.warns(UserWarning, match="Fickle has no batch method"):

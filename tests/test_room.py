@@ -204,7 +204,7 @@ def test_facts_are_read_from_every_format(tmp_path, monkeypatch, name, text):
 INVALID_TABLES = [
     ("head,tail\ncup,table\n", "column relation, row 1: the column is missing"),
     (TABLE.replace(",2", ",heavy"), "row 2: 'heavy' is not a number, 0 or more"),
-    (OTHERS, "there is no fact whose tail is not a head"),
+    (OTHERS, "the table has no places: every tail is also a head"),
 ]
 
 

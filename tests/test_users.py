@@ -20,7 +20,7 @@ FREE = ["numberOfUpdates", "priority", "ongoing", "visibility"]
 
 
 def true_probabilities(truth, contexts, notifications):
-    """The formula of data/push/README.md, computed without pushlab."""
+    """Return the probabilities by the formula in data/push/README.md, without pushlab."""
 
     def holds(column, feature, value):
         if feature == "place":
@@ -32,9 +32,10 @@ def true_probabilities(truth, contexts, notifications):
         for feature, weights in truth[part].items():
             for value, weight in weights.items():
                 log_odds += weight * holds(table[feature], feature, value)
-    for feature, value, other, word, weight in truth["pairs"]:
-        there = holds(contexts[feature], feature, value)
-        log_odds += weight * (there & (notifications[other] == word))
+    for feature, value, other_feature, other_value, weight in truth["pairs"]:
+        in_context = holds(contexts[feature], feature, value)
+        in_notification = notifications[other_feature] == other_value
+        log_odds += weight * (in_context & in_notification)
     return 1 / (1 + np.exp(-log_odds))
 
 
@@ -43,18 +44,18 @@ def true_probabilities(truth, contexts, notifications):
 
 def test_shipped_users_are_made_again_byte_for_byte(tmp_path):
     write_all(tmp_path)
-    made = {}
+    files = {}
     for path in tmp_path.rglob("*"):
         if path.is_file():
-            made[path.relative_to(tmp_path).as_posix()] = path.read_bytes()
-    for name, content in made.items():
+            files[path.relative_to(tmp_path).as_posix()] = path.read_bytes()
+    for name, content in files.items():
         assert (PUSH / name).read_bytes() == content, name
-    lines = made.pop("SHA256SUMS").decode().splitlines()
+    lines = files.pop("SHA256SUMS").decode().splitlines()
     digests = {
-        name: hashlib.sha256(content).hexdigest() for name, content in made.items()
+        name: hashlib.sha256(content).hexdigest() for name, content in files.items()
     }
     assert lines == [f"{digests[name]}  {name}" for name in sorted(digests)]
-    assert len(made) == 2 + 5 * 5
+    assert len(files) == 2 + 5 * 5
 
 
 @pytest.mark.parametrize("name", PEOPLE)
@@ -65,8 +66,8 @@ def test_shipped_users_follow_their_truth(name):
         probability = true_probabilities(
             user.truth, period.contexts, period.notifications
         )
-        told = judge.probability(period.context_codes, period.notification_codes)
-        assert np.abs(told - probability).max() < 1e-12
+        actual = judge.probability(period.context_codes, period.notification_codes)
+        assert np.abs(actual - probability).max() < 1e-12
         variance = probability * (1 - probability)
         assert abs(period.opened.sum() - probability.sum()) < 3 * np.sqrt(
             variance.sum()
@@ -86,11 +87,11 @@ def test_shipped_users_follow_their_truth(name):
 def test_best_probability_is_the_maximum_over_the_catalogue():
     user = load_user("theo")
     judge = judge_for(user)
-    half = user.schema.notification
-    places = [half.components.index(name) for name in FREE]
-    choices = np.array(list(np.ndindex(*half.sizes[places])))
+    features = user.schema.notification
+    columns = [features.components.index(name) for name in FREE]
+    choices = np.array(list(np.ndindex(*features.sizes[columns])))
     sent = np.repeat(user.catalogue_codes, len(choices), axis=0)
-    sent[:, places] = np.tile(choices, (len(user.catalogue_codes), 1))
+    sent[:, columns] = np.tile(choices, (len(user.catalogue_codes), 1))
     contexts = user.test.context_codes[:20]
     best = judge.best_probability(contexts, user.catalogue_codes)
     for context, highest in zip(contexts, best):
@@ -118,11 +119,11 @@ def test_headroom_compares_rows_of_the_catalogue():
 
 def test_truth_must_fit_the_schema():
     user = load_user("mira")
-    for context, words in (
+    for context, message in (
         ({"weather": {"rain": 1.0}}, "'weather'"),
-        ({"noise": {"deafening": 1.0}}, "'deafening', which is no value of noise"),
+        ({"noise": {"deafening": 1.0}}, "'deafening', which is not a value of noise"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=message):
             SimulatedUser.from_truth(
                 replace(user, truth={**user.truth, "context": context})
             )
@@ -133,27 +134,27 @@ def test_truth_must_fit_the_schema():
 
 def test_candidates_come_from_the_history_the_catalogue_or_an_array():
     user = load_user("mira")
-    half = user.schema.notification
-    history = half.decode(candidates_for(user, "history"))
+    features = user.schema.notification
+    history = features.decode(candidates_for(user, "history"))
     seen = user.history.notifications.drop_duplicates()
     assert set(history.itertuples(index=False)) == set(seen.itertuples(index=False))
     assert len(history) == len(seen)
-    catalogue = half.decode(candidates_for(user, "catalogue"))
+    catalogue = features.decode(candidates_for(user, "catalogue"))
     names = list(user.catalogue)
     assert sorted(catalogue[names].values.tolist()) == sorted(
         user.catalogue.values.tolist()
     )
     neutral = [["none", "default", "False", "private"]]
     assert catalogue[FREE].drop_duplicates().values.tolist() == neutral
-    bare = half.decode(catalogue_candidates(replace(user, catalogue=None)))
-    known = user.history.notifications[names].drop_duplicates()
-    assert sorted(bare[names].values.tolist()) == sorted(known.values.tolist())
+    bare = features.decode(catalogue_candidates(replace(user, catalogue=None)))
+    expected = user.history.notifications[names].drop_duplicates()
+    assert sorted(bare[names].values.tolist()) == sorted(expected.values.tolist())
     rows = [[1, 2, 0, 3, 3, 0, 0]]
     assert candidates_for(user, rows).tolist() == rows
 
 
 @pytest.mark.parametrize(
-    ("which", "message"),
+    ("source", "message"),
     [
         ("all", "'history', 'catalogue' or an array"),
         ([[0] * 6], r"shape \(rows, 7\)"),
@@ -161,9 +162,9 @@ def test_candidates_come_from_the_history_the_catalogue_or_an_array():
         ([[-1, 0, 0, 0, 0, 0, 0]], "row 0 is"),
     ],
 )
-def test_bad_candidates_are_refused(which, message):
+def test_bad_candidates_are_refused(source, message):
     with pytest.raises(ValueError, match=message):
-        candidates_for(load_user("mira"), which)
+        candidates_for(load_user("mira"), source)
 
 
 # ------------------------------------------------------------------ made users
@@ -175,26 +176,26 @@ def digest(user):
 
 
 def test_made_user_follows_from_the_seed():
-    made = make_user(7, "kim", open_rate=0.4, per_quarter=300)
-    assert digest(made) == "f07e2b6022141567"
+    user = make_user(7, "kim", open_rate=0.4, per_quarter=300)
+    assert digest(user) == "f07e2b6022141567"
     assert digest(make_user(8, "kim")) == "0719c869b84074de"
 
 
-def test_made_user_has_the_open_rate_and_number_asked_for(tmp_path):
-    made = make_user(3, "kim", open_rate=0.3, per_quarter=1000)
+def test_made_user_has_the_requested_open_rate_and_number(tmp_path):
+    synthetic = make_user(3, "kim", open_rate=0.3, per_quarter=1000)
     folder = tmp_path / "kim"
-    write_user(made, folder)
+    write_user(synthetic, folder)
     user = load_user(folder, schema=PUSH / "schema.json")
     probabilities = []
     for period in user.periods.values():
         assert 850 < len(period) < 1150
         probabilities.append(
-            true_probabilities(made.truth, period.contexts, period.notifications)
+            true_probabilities(synthetic.truth, period.contexts, period.notifications)
         )
     assert np.concatenate(probabilities).mean() == pytest.approx(0.3, abs=0.001)
     before = (folder / "truth.json").read_bytes()
     with pytest.raises(FileExistsError, match="not empty"):
-        write_user(made, folder)
+        write_user(synthetic, folder)
     assert (folder / "truth.json").read_bytes() == before
     write_user(make_user(4, "kim", per_quarter=60), folder, overwrite=True)
     assert json.loads((folder / "truth.json").read_text())["seed"] == 4
@@ -204,7 +205,7 @@ def test_made_user_has_the_open_rate_and_number_asked_for(tmp_path):
     ("arguments", "message"),
     [
         ({"seed": 1.5}, "seed must be a whole number"),
-        ({"name": "Kim/../x"}, "name is lower-case letters"),
+        ({"name": "Kim/../x"}, "name must be lower-case letters"),
         ({"open_rate": 1.0}, "open_rate must be a number from 0.02 to 0.98"),
         ({"per_quarter": 3}, "per_quarter must be a number from 50 to 20,000"),
     ],

@@ -214,7 +214,7 @@ class CreditUnits:
         response = best_response(self.theta, config)
         weights = self.theta[:-1]
         score = covariates.to_numpy() @ weights + self.theta[-1]
-        new_score = score + self.theta[config.places] @ response
+        new_score = score + self.theta[config.changeable_indices] @ response
         outcomes = np.stack([score, new_score], axis=1)
         if self.experiment.outcome == "approved":
             outcomes = (outcomes <= 0).astype(np.float64)

@@ -1,1 +1,1 @@
-"""Data sets and their readers: features and schemas, users' histories, borrowers, facts."""
+"""Data sets and their readers: feature schemas, users' histories, borrowers, and facts of common sense."""

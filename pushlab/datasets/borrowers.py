@@ -1,17 +1,17 @@
-"""Borrowers and whether they paid back: the Kaggle table "Give Me Some Credit", or generated people like those in it.
+"""Borrowers and their defaults: the Kaggle table "Give Me Some Credit", or generated people like those in it.
 
 The table has one row per person and eleven columns; `SeriousDlqin2yrs` is 1 if the person fell 90 days behind within
-two years. Everyone may download the competition's file `cs-training.csv`, but not pass it on, so pushlab doesn't have
-it; `make_borrowers` generates people with the same columns. Both are prepared as in WhyNot 0.12: rows with a missing
-value are left out, features are scaled to mean 0 and deviation 1, the classes are balanced, the order is shuffled.
+two years. The competition's file `cs-training.csv` can be downloaded but not redistributed, so pushlab doesn't have it.
+Instead, `make_borrowers` generates people with the same columns. Both are prepared as in WhyNot 0.12: rows with a
+missing value are left out, features are scaled to mean 0 and standard deviation 1, the classes are balanced, and the
+order is shuffled.
 
 >>> people = load_borrowers()
 >>> len(people), people.features.shape, int(people.labels.sum())
 (18357, (18357, 10), 8357)
 
-Three hidden variables describe a generated person: age, means and strain. Each column depends on them and on noise of
-its own, and its distribution is a table of quantiles. The probability that the person falls behind depends on the
-columns.
+A generated person has three hidden variables: age, means and strain. Each column depends on them and on its own noise,
+and its distribution is a table of quantiles. The probability of falling behind depends on the columns.
 
 >>> people = make_borrowers(seed=1, defaulted=200, repaid=300)
 >>> len(people), people.source
@@ -37,13 +37,16 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """A feature of a person, and how it is generated.
+    """A feature of a person and its distribution.
 
     Attributes:
-        words: A short name, for pictures.
-        mixture: Effects of age, means, strain and noise of its own, in deviations; squares add up to about 1.
-        values: Values at the deviations LEVELS, with straight lines between, rounded to `decimals`.
-        weight: Effect of a unit on the log-odds of falling behind, up to the value `most`.
+        words: A label for pictures.
+        mixture: Effects of age, means, strain and the column's own noise, in standard deviations. The squares add up to
+            about 1.
+        values: Values at the standard deviations LEVELS, interpolated linearly.
+        weight: Effect of a unit on the log-odds of falling behind.
+        most: Value above which the effect doesn't grow.
+        decimals: Decimals to which values are rounded.
     """
 
     words: str
@@ -65,12 +68,10 @@ LABEL = "SeriousDlqin2yrs"
 FEATURES = tuple(COLUMNS)
 WORDS = tuple(column.words for column in COLUMNS.values())
 BIAS = "bias"
-REPAID = 10_000  # number of people kept who paid back
-DEFAULTED = (
-    8_357  # number in the original who fell behind, without rows with missing values
-)
-CHUNK = 25_000  # people drawn at once; another number would give other people
-STREAM = 101  # differs from the stream of synthetic users with the same seed
+REPAID = 10_000  # people who paid back; further ones are left out
+DEFAULTED = 8_357  # people in the original who fell behind and have no missing value
+CHUNK_SIZE = 25_000  # people drawn at once; changing it changes the people
+STREAM = 101  # a different stream from synthetic users with the same seed
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +79,10 @@ class Borrowers:
     """People, ready for a classifier; all arrays are float64 and read-only.
 
     Attributes:
-        features: (n, 10) in the order of FEATURES, in standard units: mean 0 and deviation 1 over all people read.
-        labels: (n,) 1 for those who fell behind, 0 for those who paid back.
-        mean, scale: (10,) mean and deviation of the features in their own units.
+        features: Features in the order of FEATURES, (n, 10), scaled to mean 0 and standard deviation 1 over all people
+            in the source.
+        labels: 1 for people who fell behind, 0 for people who paid back, (n,).
+        mean, scale: Mean and standard deviation of the features in their original units, (10,).
         source: Name of the file, or the seed.
     """
 
@@ -95,27 +97,28 @@ class Borrowers:
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """The features, one row each, (10, n), for fast loops over people."""
-        return _locked(np.ascontiguousarray(self.features.T))
+        """The features with a row for each, (10, n), for fast loops over people."""
+        return _read_only(np.ascontiguousarray(self.features.T))
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The features and a last column of ones, (n, 11): the original's table."""
-        return _locked(np.column_stack([self.features, np.ones(len(self))]))
+        """The features and a last column of ones, (n, 11), as in the original."""
+        ones = np.ones(len(self))
+        return _read_only(np.column_stack([self.features, ones]))
 
     @cached_property
     def means(self) -> np.ndarray:
-        """Mean features of those who paid back and of those who did not, (2, 10)."""
+        """Mean features of the people who paid back, and of the people who fell behind, (2, 10)."""
         groups = [self.features[self.labels == label] for label in (0, 1)]
-        return _locked(np.array([group.mean(axis=0) for group in groups]))
+        return _read_only(np.array([group.mean(axis=0) for group in groups]))
 
     @cached_property
     def sums(self) -> np.ndarray:
-        """Sum of the features of those who fell behind, (10,)."""
-        return _locked(self.columns @ self.labels)
+        """Sum of the features of the people who fell behind, (10,)."""
+        return _read_only(self.columns @ self.labels)
 
     def frame(self) -> pd.DataFrame:
-        """Return the people in the units of the original columns, a DataFrame with the label first."""
+        """Return a DataFrame of the label and the features in their original units."""
         import pandas as pd
 
         frame = pd.DataFrame(self.features * self.scale + self.mean, columns=FEATURES)
@@ -123,7 +126,7 @@ class Borrowers:
         return frame
 
 
-def _locked(array):
+def _read_only(array):
     array.flags.writeable = False
     return array
 
@@ -131,19 +134,24 @@ def _locked(array):
 # ---------------------------------------------------------------- reading
 
 
-def load_borrowers(where: Path | str | Borrowers | None = None) -> Borrowers:
-    """Return the given Borrowers or those in a table like `cs-training.csv`; by default 18,357 generated ones."""
-    if isinstance(where, Borrowers):
-        return where
-    return make_borrowers() if where is None else read_borrowers(where)
+def load_borrowers(source: Path | str | Borrowers | None = None) -> Borrowers:
+    """Return borrowers.
+
+    Args:
+        source: None for 18,357 generated people, the path of a table like `cs-training.csv`, or Borrowers, which are
+            returned as they are.
+    """
+    if isinstance(source, Borrowers):
+        return source
+    return make_borrowers() if source is None else read_borrowers(source)
 
 
 def read_borrowers(path: Path | str) -> Borrowers:
-    """Read `cs-training.csv` of the Kaggle competition, or another table of its columns, as WhyNot 0.12 does.
+    """Read `cs-training.csv` of the Kaggle competition, or another table with its columns, as WhyNot 0.12 does.
 
     Args:
-        path: CSV with a header: SeriousDlqin2yrs and the ten FEATURES, with NA or an empty cell for
-            an unknown feature. Other columns are ignored. Of those who paid back the first 10,000 are kept.
+        path: A CSV file with a header: SeriousDlqin2yrs and the ten FEATURES, with NA or an empty cell for a missing
+            value. Other columns are ignored. Only the first 10,000 people who paid back are used.
 
     Raises:
         BadData: The table has faults; the message lists all of them.
@@ -165,28 +173,35 @@ def read_borrowers(path: Path | str) -> Borrowers:
 def prepare(
     features: np.ndarray, labels: np.ndarray, source: str, repaid: int = REPAID
 ) -> Borrowers:
-    """Return Borrowers of features (n, 10) in their own units and labels (n,): cleaned, scaled, balanced, shuffled.
+    """Clean, scale, balance and shuffle people.
+
+    Args:
+        features: Features in their original units, (n, 10); NaN for a missing value.
+        labels: Labels, (n,).
+        source: Name of the source, for messages.
+        repaid: Largest number of people who paid back.
 
     Raises:
         BadData: One of the two classes is empty after cleaning.
     """
-    is_known = np.isfinite(features).all(axis=1)
-    features = features[is_known]
-    labels = labels[is_known]
+    is_complete = np.isfinite(features).all(axis=1)
+    features = features[is_complete]
+    labels = labels[is_complete]
     if len(np.unique(labels)) < 2:
         right = "a classifier needs both 0 and 1, in rows without a missing value"
         raise BadData(Fault(source, column=LABEL, right=right))
     mean = features.mean(axis=0)
     scale = features.std(axis=0)
     scale[scale == 0] = 1.0
-    chosen = np.r_[np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)[:repaid]]
-    # The generator of the original; NumPy keeps its stream as it is.
-    chosen = np.random.RandomState(0).permutation(chosen)
+    behind = np.flatnonzero(labels == 1)
+    rows = np.r_[behind, np.flatnonzero(labels == 0)[:repaid]]
+    # The original's generator, whose stream NumPy doesn't change.
+    rows = np.random.RandomState(0).permutation(rows)
     return Borrowers(
-        _locked((features[chosen] - mean) / scale),
-        _locked(labels[chosen]),
-        _locked(mean),
-        _locked(scale),
+        _read_only((features[rows] - mean) / scale),
+        _read_only(labels[rows]),
+        _read_only(mean),
+        _read_only(scale),
         source,
     )
 
@@ -198,56 +213,62 @@ def prepare(
 def make_borrowers(
     seed: int = 0, defaulted: int = DEFAULTED, repaid: int = REPAID
 ) -> Borrowers:
-    """Generate borrowers from a seed: `defaulted` who fell behind, and the first `repaid` who paid back.
+    """Generate `defaulted` people who fell behind and up to `repaid` people who paid back.
 
-    Mean and deviation are those of all people drawn, some 120,000 for the numbers of the original.
+    Features are scaled by the mean and the standard deviation of all people drawn, about 120,000 by default.
     """
     features, labels = draw_people(seed, defaulted)
     return prepare(features, labels, f"generated, seed {seed}", repaid)
 
 
 def draw_people(seed: int, defaulted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw people until `defaulted` fell behind; return features (n, 10) in their own units and labels (n,)."""
-    uniforms = np.random.Generator(np.random.PCG64((seed, STREAM)))
+    """Draw people until `defaulted` of them fell behind.
+
+    Returns:
+        Features (n, 10) in their original units, and labels (n,).
+    """
+    rng = np.random.Generator(np.random.PCG64((seed, STREAM)))
     features = []
     labels = []
     n_defaulted = 0
     while n_defaulted < defaulted:
-        columns = _draw_columns(uniforms)
+        columns = _draw_columns(rng)
         features.append(np.column_stack(list(columns.values())))
-        defaults = uniforms.random(CHUNK) < default_probability(columns)
-        labels.append(defaults.astype(float))
-        n_defaulted += int(defaults.sum())
+        is_default = rng.random(CHUNK_SIZE) < default_probability(columns)
+        labels.append(is_default.astype(float))
+        n_defaulted += int(is_default.sum())
     all_labels = np.concatenate(labels)
     end = np.flatnonzero(all_labels)[defaulted - 1] + 1
     return np.concatenate(features)[:end], all_labels[:end]
 
 
-def _draw_columns(uniforms):
-    """Return {feature: values (CHUNK,)} in the units of the table."""
-    hidden = [_bell(uniforms) for _ in range(3)]
+def _draw_columns(rng):
+    """Return {feature: values (CHUNK_SIZE,)} in the units of the table."""
+    hidden = [_draw_normal(rng) for _ in range(3)]
     columns = {}
     for name, column in COLUMNS.items():
-        own = _bell(uniforms)
-        moved = own * column.mixture[3]
-        for part, weight in zip(hidden, column.mixture):
-            moved = moved + weight * part
-        moved = np.clip(moved, -5.9, 5.9)
-        values = quantile(LEVELS, column.values, moved)
+        score = _draw_normal(rng) * column.mixture[3]
+        for variable, weight in zip(hidden, column.mixture):
+            score = score + weight * variable
+        score = np.clip(score, -5.9, 5.9)
+        values = quantile(LEVELS, column.values, score)
         columns[name] = np.round(values, column.decimals)
     return columns
 
 
-def _bell(uniforms):
-    """Return roughly normal numbers, mean 0 and deviation 1: sums of four uniforms, the same on every machine."""
-    u = uniforms.random((4, CHUNK))
+def _draw_normal(rng):
+    """Return nearly normal numbers with mean 0 and standard deviation 1, (CHUNK_SIZE,).
+
+    They are sums of four uniform numbers, which are the same on every machine.
+    """
+    u = rng.random((4, CHUNK_SIZE))
     return (u[0] + u[1] + u[2] + u[3] - 2.0) * 1.7320508
 
 
 def default_probability(columns: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the probability of falling behind, {feature: values} → (n,), rounded to six decimals.
+    """Return the probability of falling behind, (n,), for columns {feature: values (n,)}.
 
-    The rounding hides differences of `exp` between machines.
+    Probabilities are rounded to six decimals, which hides differences of `exp` between machines.
     """
     log_odds = INTERCEPT
     for name, column in COLUMNS.items():

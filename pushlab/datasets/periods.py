@@ -1,4 +1,4 @@
-"""Users as loaded: periods of engagements, schema, catalogue, and the truth about a synthetic person."""
+"""Loaded users: their periods of engagements, schema, catalogue, and truth if they are synthetic."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,14 +11,15 @@ from pushlab.datasets.schema import Schema, encode_column
 
 @dataclass(frozen=True)
 class Period:
-    """A period of one user's engagements: one row per notification, in order of time.
+    """A period of one user's engagements: a row for each notification, in order of time.
+
+    The test period of a hand-out has contexts only. Its attributes with notifications or actions raise ValueError.
 
     Attributes:
         schema: The schema, fitted to the user's history.
-        table: DataFrame of text columns: the features, `action` ("opened" or "dismissed") and, if the data have them,
-            `posted` and `removed` (datetime64), `response_time`, `seen_time`, `decision_time` (seconds, float64) and
-            the context at removal as `removal.<feature>`. The test period of a hand-out has only the context:
-            its attributes with notifications or actions raise ValueError.
+        table: DataFrame of text columns: the features and `action` ("opened" or "dismissed"). If the data have them,
+            also `posted` and `removed` (datetime64), `response_time`, `seen_time` and `decision_time` (seconds,
+            float64), and the context at removal as `removal.<feature>`.
     """
 
     schema: Schema
@@ -28,30 +29,28 @@ class Period:
         return len(self.table)
 
     def __repr__(self) -> str:
-        return (
-            f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)"
-            if self.answered
-            else f"Period({len(self):,} contexts)"
-        )
+        if not self.answered:
+            return f"Period({len(self):,} contexts)"
+        return f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)"
 
     @property
     def answered(self) -> bool:
-        """Whether notifications and actions are known, and not only contexts."""
+        """Whether the period has notifications and actions, not only contexts."""
         return "action" in self.table
 
-    def _known(self):
-        """Return the table; raise ValueError if it has contexts alone."""
+    def _table_with_actions(self):
+        """Return the table; raise ValueError if it has contexts only."""
         if not self.answered:
             raise ValueError(
-                "this period of a hand-out has only contexts; its notifications and actions stay with the "
-                "person who scores answers. To practise, use period='history'"
+                "this period of a hand-out has contexts but no notifications or actions; "
+                "to practise, use period='history'"
             )
         return self.table
 
     @property
     def notifications(self) -> pd.DataFrame:
         """DataFrame of the notification features, as text."""
-        return self._known()[list(self.schema.notification.names)].copy()
+        return self._table_with_actions()[list(self.schema.notification.names)].copy()
 
     @property
     def contexts(self) -> pd.DataFrame:
@@ -60,42 +59,46 @@ class Period:
 
     @property
     def engagements(self) -> pd.DataFrame:
-        """DataFrame of context, notification and `action`; `posted` too where the data have dates."""
-        halves = (*self.schema.context.names, *self.schema.notification.names)
+        """DataFrame of the context and notification features, `action`, and `posted` if the data have dates."""
+        features = (*self.schema.context.names, *self.schema.notification.names)
         dates = ["posted"] if "posted" in self.table else []
-        return self._known()[[*halves, "action", *dates]].copy()
+        return self._table_with_actions()[[*features, "action", *dates]].copy()
 
     @cached_property
     def opened(self) -> np.ndarray:
-        """Whether each notification was opened, bool array (rows,)."""
-        return _frozen((self._known()["action"] == "opened").to_numpy())
+        """Whether each notification was opened, bool (rows,)."""
+        is_opened = self._table_with_actions()["action"] == "opened"
+        return _read_only(is_opened.to_numpy())
 
     @cached_property
     def notification_codes(self) -> np.ndarray:
-        """int64 array (rows, notification components)."""
-        return _frozen(self.schema.notification.encode(self._known()))
+        """Codes of the notifications, int64 (rows, notification components)."""
+        return _read_only(self.schema.notification.encode(self._table_with_actions()))
 
     @cached_property
     def context_codes(self) -> np.ndarray:
-        """int64 array (rows, context components)."""
-        return _frozen(self.schema.context.encode(self.table))
+        """Codes of the contexts at posting, int64 (rows, context components)."""
+        return _read_only(self.schema.context.encode(self.table))
 
 
-def _frozen(array):
-    """Return the array, read-only because environments share it."""
+def _read_only(array):
+    """Return the array, made read-only since environments share it."""
     array.flags.writeable = False
     return array
 
 
 @dataclass(frozen=True)
 class User:
-    """One user: periods by name and the schema fitted to the history.
+    """One user.
 
     Attributes:
-        truth: The log-odds that a synthetic user was generated from (`truth.json`), or None for a real person.
+        name: Name of the user.
+        schema: Schema, fitted to the history.
+        periods: Periods by name.
+        truth: Weights from which a synthetic user was generated (`truth.json`), or None.
         catalogue: DataFrame of the combinations of notification features that exist (`catalogue.csv` beside the
-            users: any of the notification's columns), or None.
-        notes: Remarks on how the data were read, for `report`.
+            users, with any of the notification's columns), or None.
+        notes: Remarks about the loading, for `report`.
     """
 
     name: str
@@ -111,26 +114,26 @@ class User:
 
     @property
     def history(self) -> Period:
-        """The Period to learn from."""
+        """The period to learn from."""
         return self.periods["history"]
 
     @property
     def test(self) -> Period:
-        """The Period to be judged on."""
+        """The period on which agents and judges are evaluated."""
         return self.periods["test"]
 
     @cached_property
     def catalogue_codes(self) -> np.ndarray:
-        """Codes of the catalogue, int64 (rows, notification components); -1 where a feature is left free."""
-        half = self.schema.notification
+        """Codes of the catalogue, int64 (rows, notification components); -1 for features that it doesn't have."""
+        features = self.schema.notification
         if self.catalogue is None:
-            return _frozen(np.full((1, len(half.components)), -1))
-        codes = np.full((len(self.catalogue), len(half.components)), -1)
-        for feature, place in half.blocks:
+            return _read_only(np.full((1, len(features.components)), -1))
+        codes = np.full((len(self.catalogue), len(features.components)), -1)
+        for feature, block in features.blocks:
             if feature.name in self.catalogue:
                 column = self.catalogue[feature.name]
-                codes[:, place] = encode_column(feature, column)[0]
-        return _frozen(codes)
+                codes[:, block] = encode_column(feature, column)[0]
+        return _read_only(codes)
 
     def with_schema(self, schema: Schema) -> "User":
         """Return this user with another schema of the same features."""
@@ -141,7 +144,7 @@ class User:
         return replace(self, schema=schema, periods=periods)
 
     def report(self) -> str:
-        """Return a text on the data: rows, open rate, dates and values that were new after the history."""
+        """Return a summary of each period: rows, open rate, dates, and values that aren't in the history."""
         lines = [f"user {self.name}, schema {self.schema.name}"]
         for name, period in self.periods.items():
             if not period.answered:
@@ -154,9 +157,9 @@ class User:
                 posted = period.table["posted"]
                 line += f", {posted.min():%Y-%m-%d} to {posted.max():%Y-%m-%d}"
             lines.append(line)
-            new = self.schema.notification.count_other(period.notification_codes)
-            new |= self.schema.context.count_other(period.context_codes)
-            for feature, count in new.items():
+            counts = self.schema.notification.count_other(period.notification_codes)
+            counts |= self.schema.context.count_other(period.context_codes)
+            for feature, count in counts.items():
                 rows = f"{count:,} row{'s' if count > 1 else ''}"
                 lines.append(
                     f"    {feature}: {rows} with a value not in the history, coded as 'other'"

@@ -1,1 +1,1 @@
-"""Who answers: simulated users and judges, what they may be shown, their days, and how synthetic ones are made."""
+"""Simulated users and judges, candidate notifications, users' days, and the generator of synthetic users."""

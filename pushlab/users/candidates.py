@@ -1,7 +1,7 @@
-"""Which notifications an agent chooses from.
+"""The notifications that an agent chooses from.
 
-The action space is the product of all features, millions of combinations that mostly make no sense. An agent looks
-at a list of candidates instead: what the user's history holds, or a published catalogue of what exists.
+The action space is the product of all features. Most of its millions of combinations make no sense. An agent therefore
+chooses from a list of candidates: the notifications of the user's history or of a published catalogue.
 """
 
 from typing import Any
@@ -10,46 +10,50 @@ import numpy as np
 
 from pushlab.datasets.periods import User
 from pushlab.ground.arguments import in_short
-from pushlab.users.simulated import checked_codes
+from pushlab.users.simulated import validate_codes
 
 
 def catalogue_candidates(user: User) -> np.ndarray:
-    """The rows of a user's catalogue with every other feature at its neutral value, int64 (k, components).
+    """Return the rows of a user's catalogue, with every other feature at its neutral value, int64 (k, components).
 
-    Without a catalogue (`catalogue.csv`) the combinations of open features in the history take its place: which
-    notifications there are, and nothing about what became of them.
+    Without a catalogue (`catalogue.csv`), return the distinct combinations of open features in the history. They show
+    which notifications exist, but not which were opened.
     """
-    half = user.schema.notification
+    features = user.schema.notification
     rows = np.array(user.catalogue_codes)
     if user.catalogue is None:
-        named = [
-            at
-            for at, name in enumerate(half.components)
-            if name in half.names and half[name].kind == "open"
+        columns = [
+            column
+            for column, name in enumerate(features.components)
+            if name in features.names and features[name].kind == "open"
         ]
-        rows = np.full((len(user.history), len(half.components)), -1)
-        rows[:, named] = user.history.notification_codes[:, named]
-    neutral = half.encode_one({feature.name: feature.neutral_word for feature in half})
-    return np.unique(np.where(rows < 0, neutral, rows), axis=0)
+        rows = np.full((len(user.history), len(features.components)), -1)
+        rows[:, columns] = user.history.notification_codes[:, columns]
+    neutral_values = {feature.name: feature.neutral_value for feature in features}
+    neutral_codes = features.encode_one(neutral_values)
+    return np.unique(np.where(rows < 0, neutral_codes, rows), axis=0)
 
 
-def candidates_for(user: User, which: Any) -> np.ndarray:
-    """Candidates, int64 (k, components): by name, or an array of codes, checked, as it is.
+def candidates_for(user: User, source: Any) -> np.ndarray:
+    """Return candidate notifications as codes, int64 (k, components).
 
     Args:
-        which: "history": the distinct notifications of the user's history, in the order of their
-            codes; "catalogue": those of `catalogue_candidates`.
+        source: "history": the distinct notifications of the user's history, in the order of their codes.
+            "catalogue": the result of `catalogue_candidates`. An array of codes is validated and returned as it is.
+
+    Raises:
+        ValueError: `source` is not one of these, or its codes don't fit the schema.
     """
-    if isinstance(which, str) and which == "history":
+    if isinstance(source, str) and source == "history":
         return np.unique(user.history.notification_codes, axis=0)
-    if isinstance(which, str) and which == "catalogue":
+    if isinstance(source, str) and source == "catalogue":
         return catalogue_candidates(user)
     try:
-        codes = np.array(which)
+        codes = np.array(source)
     except ValueError:  # rows of different lengths
         codes = np.array([])
-    if isinstance(which, str) or not codes.size:
+    if isinstance(source, str) or not codes.size:
         raise ValueError(
-            f"candidates are 'history', 'catalogue' or an array of codes; got {in_short(which)}"
+            f"candidates must be 'history', 'catalogue' or an array of codes; got {in_short(source)}"
         )
-    return checked_codes(codes, user.schema.notification, "candidates")
+    return validate_codes(codes, user.schema.notification, "candidates")

@@ -1,14 +1,14 @@
-"""A person's phone: what its sensors say at any minute, and which notifications arrive on it.
+"""A simulated phone: the readings of its sensors in each minute, and the notifications that arrive on it.
 
-A day is a plan of stops: asleep, home, commute, office. Each stop has a setting: a place, a loudness, a ringer mode,
-the chance of headphones or of a charger. These stay as they are over a stop. Activity and proximity can change every
-quarter of an hour. The battery fills and drains. So a notification's contexts at posting and at removal are two
-moments of the same day.
+A day is a plan of stops, such as asleep, home, commute and office. Each stop has a setting: a place, a noise level, a
+ringer mode, and the probabilities of headphones and of a charger. These are constant during a stop. Activity and
+proximity can change every quarter of an hour, and the battery charges and drains. A notification's contexts at posting
+and at removal therefore belong to the same day.
 
-In each minute a notification arrives with a small probability that follows the hour and the weekday. Its app depends on
-the time slot and on the weekend, everything else on the app. Some apps send several in a row.
+In each minute a notification arrives with a small probability, which depends on the hour and the weekday. Its app
+depends on the time slot and the weekend, and its other features depend on the app. Some apps send several in a row.
 
-The tables are in data/people, and its README describes them. The packages of the apps are fictional.
+The tables are in data/people; its README describes them. The package names of the apps are fictional.
 """
 
 from collections.abc import Mapping
@@ -23,21 +23,26 @@ from pushlab.ground.seeds import pick, pick_value, uniforms
 
 DAY = 24 * 60  # minutes
 FIRST_DAY = "2019-02-18"  # a Monday
-QUARTER = 84  # days of history, and days of test
-SPARE = 2  # days after the last in which its notifications are removed
+QUARTER = 84  # days in the history, and in the test period
+EXTRA_DAYS = 2  # simulated after the last day, whose notifications may be removed then
 QUARTER_HOUR = 15  # minutes
 MINUTE = 60_000_000  # microseconds
 SLOTS = ("early-morning", "morning", "afternoon", "evening", "night")
 SLOT_STARTS = (0, 6, 12, 17, 21)  # hours, as in the EvalUMAP data
 BATTERY_LEVELS = np.array(("low", "medium", "high"), dtype=object)
-BATTERY_EDGES = (30, 70)  # percent: below is low, below is medium, the rest is high
-CHARGE = 600  # thousandths of a percent a minute at the charger
-NEARLY_EMPTY = 20_000  # thousandths of a percent
-FIRST_LEVEL = 90_000  # thousandths of a percent
-LOUDSPEAKER = 8  # percent of the stops without headphones at which music plays
-UPDATES = np.array(("none", "low", "medium", "high"), dtype=object)
+BATTERY_EDGES = (
+    30,
+    70,
+)  # percent: low is below the first, high is not below the second
+CHARGE_RATE = 600  # thousandths of a percent a minute at the charger
+LOW_LEVEL = (
+    20_000  # thousandths of a percent; below it the phone is charged if possible
+)
+INITIAL_LEVEL = 90_000  # thousandths of a percent
+LOUDSPEAKER_PERCENT = 8  # stops without headphones at which music plays
+UPDATE_LEVELS = np.array(("none", "low", "medium", "high"), dtype=object)
 BURST_GAP = (20_000_000, 240_000_000)  # microseconds between notifications of a burst
-SENSED = (
+SENSOR_FEATURES = (
     "place",
     "activity",
     "noise",
@@ -49,7 +54,7 @@ SENSED = (
     "ringerMode",
     "lightIntensity",
 )
-FEATURES = (
+NOTIFICATION_FEATURES = (
     "postingApp",
     "category",
     "numberOfUpdates",
@@ -60,45 +65,48 @@ FEATURES = (
 )
 
 
-def _read(name):
-    """Return a table of data/people, each entry completed by the entry "default"."""
+def _read_table(name):
+    """Return a table of data/people, with the values of its entry "default" filled in."""
     table = read_json(data_dir() / "people" / f"{name}.json")
     default = table.pop("default", {})
     return {key: {**default, **entry} for key, entry in table.items()}
 
 
 PLANS = read_json(data_dir() / "people" / "plans.json")
-SETTINGS = _read("settings")
-APPS = _read("apps")
-TABLES = _read("phone")
+SETTINGS = _read_table("settings")
+APPS = _read_table("apps")
+PHONE = _read_table("phone")
 CATALOGUE_COLUMNS = ("postingApp", "category", "subject")
-CATALOGUE = tuple(
-    sorted(
-        (name, category, subject)
-        for name, app in APPS.items()
-        for category, subject, _ in app["sends"]
-    )
-)
+
+
+def _catalogue_rows():
+    rows = []
+    for name, app in APPS.items():
+        rows += [(name, category, subject) for category, subject, _ in app["sends"]]
+    return tuple(sorted(rows))
+
+
+CATALOGUE = _catalogue_rows()
 
 
 @dataclass(frozen=True)
 class Persona:
-    """A person: habits and taste.
+    """The habits and the taste of a person.
 
     Attributes:
-        seed: Seed of everything that happens to this person.
-        kind: Words for the person, such as "a student".
+        seed: Seed of the person's days, arrivals and actions.
+        kind: A short description, such as "a student".
         about: A sentence for students.
         week: Names of seven plans, Monday first.
-        week_volume: Weight of each weekday in what arrives, Monday first.
+        week_volume: Weight of each weekday in the number of arrivals, Monday first.
         open_rate: Mean probability of opening.
         per_quarter: Approximate number of notifications in 84 days.
         context, notification: Main effects of the taste, {feature: {value: weight}}.
         pairs: Effects of pairs, (context feature, value, notification feature, value, weight).
-        likings: Weight of an app; 10 if not listed, 0 if not installed.
+        likings: Weight of each app; 10 if not listed, 0 if not installed.
         settings: Differences from SETTINGS, by setting.
-        response: Median seconds until removal by action, in the order of SLOTS.
-        shift: Minutes by which each stop but midnight is later than in the plans.
+        response: Median seconds until removal, {action: seconds in the order of SLOTS}.
+        shift: Minutes by which stops begin later than in the plans; midnight is not shifted.
     """
 
     seed: int
@@ -118,11 +126,11 @@ class Persona:
 
 
 # The people of the shipped users, by name.
-PEOPLE = {name: Persona(**entry) for name, entry in _read("people").items()}
+PEOPLE = {name: Persona(**entry) for name, entry in _read_table("people").items()}
 
 
 def slot_number(minutes: Any) -> np.ndarray:
-    """Index in SLOTS of each minute, counted from a midnight.
+    """Return the index in SLOTS of each minute, counted from a midnight.
 
     >>> slot_number([0, 359.9, 360, 1439, 1440]).tolist()
     [0, 0, 1, 4, 0]
@@ -135,27 +143,30 @@ def slot_number(minutes: Any) -> np.ndarray:
 
 
 def plan_days(person: Persona, seed: int, days: int) -> list[tuple[str, int, int]]:
-    """Return the stops of some days from a Monday: setting, first minute and minute after the last, without gaps.
+    """Return the stops of a number of days, from a Monday on: (setting, first minute, minute after the last).
 
-    A setting that continues over midnight is one stop.
+    Stops follow each other without gaps. A setting that continues over midnight is one stop.
     """
     plans = [PLANS[name] for name in person.week]
-    draws = uniforms(seed, "days", (days, max(map(len, plans)), 2))
-    begun = []
+    longest = max(map(len, plans))
+    draws = uniforms(seed, "days", (days, longest, 2))
+    beginnings = []
     for day in range(days):
         earliest = 0
-        for (clock, setting, spread, chance), (u, v) in zip(plans[day % 7], draws[day]):
-            if 100 * u >= chance:
-                continue  # the stop before goes on
+        for (clock, setting, spread, percent), (u, v) in zip(
+            plans[day % 7], draws[day]
+        ):
+            if 100 * u >= percent:
+                continue  # the previous stop continues
             minute = 60 * int(clock[:2]) + int(clock[3:])
             if minute:
                 minute += person.shift
-            minute = max(minute + int(round((2 * v - 1) * spread)), earliest)
-            minute = min(minute, DAY)
-            begun.append((setting, day * DAY + minute))
+            offset = int(round((2 * v - 1) * spread))
+            minute = min(max(minute + offset, earliest), DAY)
+            beginnings.append((setting, day * DAY + minute))
             earliest = minute + QUARTER_HOUR
     stops: list[tuple[str, int, int]] = []
-    for (setting, start), (_, end) in pairwise([*begun, ("", days * DAY)]):
+    for (setting, start), (_, end) in pairwise([*beginnings, ("", days * DAY)]):
         if start == end:
             continue
         if stops and stops[-1][0] == setting:
@@ -164,124 +175,143 @@ def plan_days(person: Persona, seed: int, days: int) -> list[tuple[str, int, int
     return stops
 
 
-def live(person: Persona, seed: int, days: int) -> dict[str, np.ndarray]:
-    """Return the context in each minute of some days from a Monday and SPARE more: `day`, `time` and SENSED."""
-    days += SPARE
+def simulate_contexts(person: Persona, seed: int, days: int) -> dict[str, np.ndarray]:
+    """Return the context in each minute of a number of days, from a Monday on, and of EXTRA_DAYS more.
+
+    Returns:
+        {feature: object array (minutes,)} for `day`, `time` and SENSOR_FEATURES.
+    """
+    days += EXTRA_DAYS
     settings = dict(SETTINGS)
     for name, changes in person.settings.items():
         settings[name] = {**SETTINGS[name], **changes}
     stops = plan_days(person, seed, days)
     minutes = np.arange(days * DAY)
-    gaps = TABLES["gaps"]
-    quarters = uniforms(seed, "quarters", (2 + len(gaps), len(minutes) // QUARTER_HOUR))
-    activity, proximity, *silence = np.repeat(quarters, QUARTER_HOUR, axis=1)
-    phone = {
+    gaps = PHONE["gaps"]
+    n_quarters = len(minutes) // QUARTER_HOUR
+    quarters = uniforms(seed, "quarters", (2 + len(gaps), n_quarters))
+    activity, proximity, *gap_draws = np.repeat(quarters, QUARTER_HOUR, axis=1)
+    context = {
         "day": np.array(list("0123456"), dtype=object)[minutes // DAY % 7],
         "time": np.array(SLOTS, dtype=object)[slot_number(minutes)],
     }
-    for name in SENSED:
-        phone[name] = np.empty(len(minutes), dtype=object)
-    level = FIRST_LEVEL
-    draws_of_stops = uniforms(seed, "stops", (len(stops), 7))
-    for (name, start, end), draws in zip(stops, draws_of_stops):
+    for name in SENSOR_FEATURES:
+        context[name] = np.empty(len(minutes), dtype=object)
+    level = INITIAL_LEVEL
+    stop_draws = uniforms(seed, "stops", (len(stops), 7))
+    for (name, start, end), draws in zip(stops, stop_draws):
         setting = settings[name]
-        here = slice(start, end)
+        stop = slice(start, end)
         for feature, u in zip(
             ("place", "noise", "ringerMode", "lightIntensity"), draws
         ):
-            phone[feature][here] = pick_value(setting[feature], u)
+            context[feature][stop] = pick_value(setting[feature], u)
         for feature, u in (("activity", activity), ("proximity", proximity)):
-            phone[feature][here] = pick_value(setting[feature], u[here])
+            context[feature][stop] = pick_value(setting[feature], u[stop])
         headphones, music, plugged = 100 * draws[4:]
         is_worn = headphones < setting["headphones"]
-        phone["headphonesIn"][here] = str(is_worn)
-        chance = setting["music"] if is_worn else LOUDSPEAKER
-        phone["musicActive"][here] = str(music < chance)
-        # If there is a charger, a nearly empty phone is plugged in for the whole stop.
+        context["headphonesIn"][stop] = str(is_worn)
+        music_percent = setting["music"] if is_worn else LOUDSPEAKER_PERCENT
+        context["musicActive"][stop] = str(music < music_percent)
+        # If there is a charger, a nearly empty phone is charged for the entire stop.
         is_charging = plugged < setting["plugged"]
-        if level < NEARLY_EMPTY and setting["plugged"]:
+        if level < LOW_LEVEL and setting["plugged"]:
             is_charging = True
-        phone["charging"][here] = str(is_charging)
-        rate = CHARGE if is_charging else -setting["drain"]
-        levels = np.clip(level + rate * np.arange(1, end - start + 1), 0, 100_000)
-        word = np.searchsorted(BATTERY_EDGES, levels // 1000, side="right")
-        phone["batteryLevel"][here] = BATTERY_LEVELS[word]
+        context["charging"][stop] = str(is_charging)
+        rate = CHARGE_RATE if is_charging else -setting["drain"]
+        elapsed = np.arange(1, end - start + 1)
+        levels = np.clip(level + rate * elapsed, 0, 100_000)
+        codes = np.searchsorted(BATTERY_EDGES, levels // 1000, side="right")
+        context["batteryLevel"][stop] = BATTERY_LEVELS[codes]
         level = int(levels[-1])
-    for (feature, percent), u in zip(gaps.items(), silence):
-        phone[feature][100 * u < percent] = "unknown"
-    return phone
+    for (feature, percent), u in zip(gaps.items(), gap_draws):
+        context[feature][100 * u < percent] = "unknown"
+    return context
 
 
 # ---------------------------------------------------------------- arrivals
 
 
-def arrivals(
+def simulate_arrivals(
     person: Persona, seed: int, days: int
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the notifications that arrive in some days from a Monday.
+    """Return the notifications that arrive in a number of days, from a Monday on.
 
     Returns:
-        Rising times in microseconds since the first midnight, int64; and FEATURES, object arrays.
+        Times in microseconds since the first midnight, in ascending order, int64 (rows,); and
+        {feature: object array (rows,)} for NOTIFICATION_FEATURES.
     """
-    likings = {name: person.likings.get(name.rpartition(".")[2], 10) for name in APPS}
-    times = _first_arrivals(person, seed, days, likings)
+    likings = {}
+    for name in APPS:
+        short_name = name.rpartition(".")[2]
+        likings[name] = person.likings.get(short_name, 10)
+    times = _burst_times(person, seed, days, likings)
     draws = uniforms(seed, "notifications", (7, len(times)))
-    features = {name: np.empty(len(times), dtype=object) for name in FEATURES}
+    features = {
+        name: np.empty(len(times), dtype=object) for name in NOTIFICATION_FEATURES
+    }
     features["postingApp"][:] = _draw_apps(times, likings, draws[0])
     updates = np.zeros(len(times), dtype=int)
     repeats = np.zeros(len(times), dtype=int)
     for name, app in APPS.items():
-        here = features["postingApp"] == name
-        u = draws[:, here]
-        *rows, weights = zip(*app["sends"])
-        sent = np.array(rows, dtype=object)[:, pick(weights, u[1])]
-        features["category"][here], features["subject"][here] = sent
-        updates[here] = pick(app["updates"], u[2])
-        features["priority"][here] = pick_value(app["priority"], u[3])
+        rows = features["postingApp"] == name
+        u = draws[:, rows]
+        *values, weights = zip(*app["sends"])
+        selected = pick(weights, u[1])
+        category, subject = np.array(values, dtype=object)[:, selected]
+        features["category"][rows] = category
+        features["subject"][rows] = subject
+        updates[rows] = pick(app["updates"], u[2])
+        features["priority"][rows] = pick_value(app["priority"], u[3])
         is_ongoing = 100 * u[4] < app["ongoing"]
-        features["ongoing"][here] = np.where(is_ongoing, "True", "False")
-        features["visibility"][here] = pick_value(app["visibility"], u[5])
-        repeats[here] = pick(app["more"], u[6])
-    # A burst: each notification follows within minutes and has one more step of updates.
-    source = np.repeat(np.arange(len(times)), repeats + 1)
-    first = (np.cumsum(repeats + 1) - repeats - 1)[source]
-    place = np.arange(len(source)) - first
+        features["ongoing"][rows] = np.where(is_ongoing, "True", "False")
+        features["visibility"][rows] = pick_value(app["visibility"], u[5])
+        repeats[rows] = pick(app["more"], u[6])
+    # In a burst, each notification follows the previous one within minutes and has a higher level of updates.
+    burst = np.repeat(np.arange(len(times)), repeats + 1)
+    first = (np.cumsum(repeats + 1) - repeats - 1)[burst]
+    position = np.arange(len(burst)) - first
     low, high = BURST_GAP
-    gaps = low + (uniforms(seed, "bursts", len(source)) * (high - low)).astype(np.int64)
-    since = np.cumsum(np.where(place > 0, gaps, 0))
-    posted = times[source] + since - since[first]
+    draws = uniforms(seed, "bursts", len(burst))
+    gaps = low + (draws * (high - low)).astype(np.int64)
+    delay = np.cumsum(np.where(position > 0, gaps, 0))
+    posted = times[burst] + delay - delay[first]
     order = np.argsort(posted, kind="stable")
-    steps = np.minimum(updates[source] + place, len(UPDATES) - 1)
-    features = {name: values[source[order]] for name, values in features.items()}
-    features["numberOfUpdates"] = UPDATES[steps[order]]
+    levels = np.minimum(updates[burst] + position, len(UPDATE_LEVELS) - 1)
+    features = {name: values[burst[order]] for name, values in features.items()}
+    features["numberOfUpdates"] = UPDATE_LEVELS[levels[order]]
     return posted[order], features
 
 
-def _first_arrivals(person, seed, days, likings):
-    """Return the times of all arrivals except the rest of each burst."""
-    sizes = 0
-    weights = 0
+def _burst_times(person, seed, days, likings):
+    """Return the arrival time of the first notification of each burst, in microseconds, int64."""
+    total_size = 0
+    total_weight = 0
     for name, app in APPS.items():
         weight = likings[name] * sum(app["workday"][1:])
-        size = sum((1 + extra) * share for extra, share in enumerate(app["more"]))
-        sizes += weight * size / sum(app["more"])
-        weights += weight
-    mean_burst = sizes / weights
-    hours = TABLES["hours"]
-    volume = np.array([hours["workday"]] * 5 + [hours["weekend"]] * 2)
+        size = sum((1 + extra) * count for extra, count in enumerate(app["more"]))
+        total_size += weight * size / sum(app["more"])
+        total_weight += weight
+    mean_size = total_size / total_weight
+    hours = PHONE["hours"]
+    week = [hours["workday"]] * 5 + [hours["weekend"]] * 2
+    volume = np.array(week)
     volume = volume * np.array(person.week_volume)[:, None]
     per_day = person.per_quarter / QUARTER
-    share = volume / volume.sum() * 7  # 1 over the hours of a mean day
-    chance = per_day / mean_burst * share / 60  # of a minute, (weekday, hour)
+    fraction = volume / volume.sum() * 7  # sums to 1 over the hours of a mean day
+    # Probability of a burst in a minute, (weekday, hour).
+    probability = per_day / mean_size * fraction / 60
     minutes = np.arange(days * DAY)
-    occurs, within = uniforms(seed, "arrivals", (2, len(minutes)))
-    is_arrival = occurs < chance[minutes // DAY % 7, minutes % DAY // 60]
-    offsets = (within[is_arrival] * MINUTE).astype(np.int64)
+    u, second = uniforms(seed, "arrivals", (2, len(minutes)))
+    weekday = minutes // DAY % 7
+    hour = minutes % DAY // 60
+    is_arrival = u < probability[weekday, hour]
+    offsets = (second[is_arrival] * MINUTE).astype(np.int64)
     return minutes[is_arrival] * MINUTE + offsets
 
 
 def _draw_apps(times, likings, u):
-    """Return the app of each arrival: by time slot, and by workday or weekend."""
+    """Return an app for each arrival; its probability depends on the time slot and on workday or weekend."""
     names = np.array(list(APPS), dtype=object)
     apps = np.empty(len(times), dtype=object)
     minutes = times // MINUTE
@@ -289,7 +319,7 @@ def _draw_apps(times, likings, u):
     slots = slot_number(minutes)
     for part, days in (("workday", ~is_weekend), ("weekend", is_weekend)):
         for slot in range(len(SLOTS)):
-            here = days & (slots == slot)
+            rows = days & (slots == slot)
             weights = [likings[name] * app[part][slot] for name, app in APPS.items()]
-            apps[here] = names[pick(weights, u[here])]
+            apps[rows] = names[pick(weights, u[rows])]
     return apps

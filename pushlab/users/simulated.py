@@ -1,13 +1,13 @@
-"""Simulated users: given a context and a notification, they open it or dismiss it.
+"""Simulated users, who open or dismiss a notification in a context.
 
-Most of them answer from tables. The log-odds of opening are a sum of look-ups, one weight for each code of the
-context, one for each code of the notification and one for each pair of both:
+Most of them compute the probability from tables of weights. The log-odds of opening are a sum of one weight for each
+code of the context, one for each code of the notification, and one for each pair of them:
 
     log-odds = intercept + Σᵢ context[cᵢ] + Σⱼ notification[nⱼ] + Σᵢ Σⱼ pairs[cᵢ, nⱼ]
 
-where cᵢ and nⱼ are the places of the i-th context and j-th notification component when all codes stand side by side
-(one-hot). The true users of the shipped data have this form, and so have, after training, a logistic regression, a
-naive Bayes classifier and boosted stumps; a decision tree has not, and answers from its branches.
+Here cᵢ and nⱼ are the columns of the i-th context component and the j-th notification component in a one-hot encoding.
+The true users of the shipped data have this form. After training, so do a logistic regression, a naive Bayes classifier
+and boosted stumps. A decision tree doesn't, and uses its branches.
 """
 
 from collections.abc import Callable
@@ -23,72 +23,91 @@ from pushlab.ground.compiled import compiled
 
 
 @compiled
-def add_up(sheet, starts, row, action, probability):
-    """Probability of each action (n, features) in its context: row (n,) of the sheet (contexts, codes)."""
+def add_up(weights, starts, row, action, probability):
+    """Fill probability (n,) of opening each action (n, features), from row (n,) of weights (contexts, codes)."""
     for i in range(len(row)):
         log_odds = 0.0
         for feature in range(len(starts)):
-            log_odds += sheet[row[i], starts[feature] + action[i, feature]]
+            log_odds += weights[row[i], starts[feature] + action[i, feature]]
         probability[i] = 1 / (1 + np.exp(-log_odds))
 
 
 @compiled
-def climb(contexts, component, code, yes, no, share, row, action, probability):
-    """Probability of each action (n, features) at the leaf it comes to; contexts (rows, components)."""
-    wide = contexts.shape[1]
+def fill_tree_probability(
+    contexts, component, code, yes, no, share, row, action, probability
+):
+    """Fill probability (n,) of opening each action (n, features) in row (n,) of contexts, by a tree's leaves."""
+    width = contexts.shape[1]
     for i in range(len(row)):
         node = 0
         while yes[node] >= 0:
-            at = component[node]
-            found = contexts[row[i], at] if at < wide else action[i, at - wide]
-            node = yes[node] if found == code[node] else no[node]
+            k = component[node]
+            value = contexts[row[i], k] if k < width else action[i, k - width]
+            node = yes[node] if value == code[node] else no[node]
         probability[i] = share[node]
 
 
-def checked_codes(codes: Any, half: Features, name: str) -> np.ndarray:
-    """Codes (rows, components) as int64; ValueError if they are none of this half, before a compiled loop reads on."""
+def validate_codes(codes: Any, features: Features, name: str) -> np.ndarray:
+    """Return codes (rows, components) as a contiguous int64 array.
+
+    Compiled loops don't check their indices, so invalid codes must not reach them.
+
+    Raises:
+        ValueError: The array doesn't have the features' shape or has other codes than theirs.
+    """
     codes = np.asarray(codes)
     if (
         codes.ndim != 2
-        or codes.shape[1] != len(half.sizes)
+        or codes.shape[1] != len(features.sizes)
         or codes.dtype.kind not in "iu"
     ):
         raise ValueError(
-            f"{name} are whole numbers of shape (rows, {len(half.sizes)}); "
-            f"got {codes.dtype} {codes.shape}"
+            f"{name} must be integers of shape (rows, {len(features.sizes)}); "
+            f"got {codes.dtype} of shape {codes.shape}"
         )
-    wrong = ((codes < 0) | (codes >= half.sizes)).any(axis=1)
-    if wrong.any():
-        row = wrong.argmax()
+    is_invalid = (codes < 0) | (codes >= features.sizes)
+    is_wrong = is_invalid.any(axis=1)
+    if is_wrong.any():
+        row = is_wrong.argmax()
         raise ValueError(
-            f"{name} hold codes from 0 to {(half.sizes - 1).tolist()}; row {row} is {codes[row].tolist()}"
+            f"{name} must be codes from 0 to {(features.sizes - 1).tolist()}; row {row} is {codes[row].tolist()}"
         )
     return np.ascontiguousarray(codes, np.int64)
 
 
 class Judge:
-    """Whoever opens or dismisses: `schema`, `name`, and a probability for any context and notification."""
+    """A model of a user, which gives the probability that a notification is opened in a context.
+
+    Attributes:
+        schema: Schema of contexts and notifications.
+        name: Name of the model.
+    """
 
     schema: Schema
     name: str
 
     def chances(self, contexts: np.ndarray) -> Callable[..., None]:
-        """A fast answerer for these contexts (rows, components): f(row (n,), action (n, …), probability (n,))."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has to say how likely an open is"
-        )
+        """Return a fast function that fills probabilities of opening in these contexts.
+
+        Args:
+            contexts: Codes, (rows, components).
+
+        Returns:
+            A function f(row (n,), action (n, components), probability (n,)) that fills the last array.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define this method")
 
     def probability(
         self, contexts: np.ndarray, notifications: np.ndarray
     ) -> np.ndarray:
-        """Probability of opening (rows,) for codes of contexts (rows, …) and notifications (rows, …)."""
-        contexts = checked_codes(contexts, self.schema.context, "contexts")
-        notifications = checked_codes(
+        """Return the probability of opening, (rows,), for codes of contexts and notifications, a row each."""
+        contexts = validate_codes(contexts, self.schema.context, "contexts")
+        notifications = validate_codes(
             notifications, self.schema.notification, "notifications"
         )
         if len(contexts) != len(notifications):
             raise ValueError(
-                f"as many contexts as notifications; got {len(contexts)} and {len(notifications)}"
+                f"contexts and notifications must have equal lengths; got {len(contexts)} and {len(notifications)}"
             )
         probability = np.empty(len(contexts))
         self.chances(contexts)(np.arange(len(contexts)), notifications, probability)
@@ -97,15 +116,15 @@ class Judge:
 
 @dataclass(frozen=True)
 class SimulatedUser(Judge):
-    """A user who opens with a probability read from tables.
+    """A user whose log-odds of opening are a sum of weights.
 
     Attributes:
         schema: Schema, fitted.
         intercept: float.
-        context: float64 (context codes,).
-        notification: float64 (notification codes,).
-        pairs: float64 (context codes, notification codes).
-        name: Where the tables come from: "truth", or the model that was fitted.
+        context: Weights, float64 (context codes,).
+        notification: Weights, float64 (notification codes,).
+        pairs: Weights, float64 (context codes, notification codes).
+        name: Origin of the weights: "truth", or the model that was fitted.
 
     >>> from pushlab.datasets.reading import load_user
     >>> mira = load_user("mira")
@@ -124,20 +143,21 @@ class SimulatedUser(Judge):
 
     @classmethod
     def from_truth(cls, user: User) -> "SimulatedUser":
-        """Return the user that a synthetic history was generated from.
+        """Return the user from whom a synthetic history was generated.
 
-        Values of open features that the schema was not fitted to can never be sent; their weights are left out.
+        Values of open features that the schema was not fitted to can't be sent, so their weights are left out.
 
         Raises:
-            ValueError: The schema has no place for a weight.
+            ValueError: The truth has a feature or a value that the schema lacks.
         """
-        truth, schema = user.truth or {}, user.schema
-        context = _weights(schema.context, truth["context"])
-        notification = _weights(schema.notification, truth["notification"])
+        truth = user.truth or {}
+        schema = user.schema
+        context = _one_hot_weights(schema.context, truth["context"])
+        notification = _one_hot_weights(schema.notification, truth["notification"])
         pairs = np.zeros((len(context), len(notification)))
         for feature, value, other_feature, other_value, weight in truth["pairs"]:
-            row = _place(schema.context, feature, value)
-            column = _place(schema.notification, other_feature, other_value)
+            row = _one_hot_column(schema.context, feature, value)
+            column = _one_hot_column(schema.notification, other_feature, other_value)
             if None not in (row, column):
                 pairs[row, column] += weight
         return cls(
@@ -145,62 +165,70 @@ class SimulatedUser(Judge):
         )
 
     def sheet(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What is left to add once the context is known: base (rows,) and a column for each code (rows, codes)."""
+        """Return the weights of notifications in given contexts, as two arrays.
+
+        Returns:
+            The log-odds that depend on the context alone, (rows,); and the weight of each notification code, (rows,
+            codes). The log-odds of opening are the first plus the weights of the notification's codes.
+        """
         active = one_hot(self.schema.context, contexts)
-        return (
-            self.intercept + active @ self.context,
-            self.notification + active @ self.pairs,
-        )
+        base = self.intercept + active @ self.context
+        weights = self.notification + active @ self.pairs
+        return base, weights
 
     def log_odds(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
-        """Log-odds of opening (rows,) for codes of contexts and notifications, a row each."""
-        base, sheet = self.sheet(contexts)
-        places = np.asarray(notifications) + self.schema.notification.starts
-        return base + np.take_along_axis(sheet, places, axis=1).sum(axis=1)
+        """Return the log-odds of opening, (rows,), for codes of contexts and notifications, a row each."""
+        base, weights = self.sheet(contexts)
+        columns = np.asarray(notifications) + self.schema.notification.starts
+        return base + np.take_along_axis(weights, columns, axis=1).sum(axis=1)
 
     def chances(self, contexts: np.ndarray) -> Callable[..., None]:
-        base, sheet = self.sheet(contexts)
-        half = self.schema.notification
-        sheet[:, : half.sizes[0]] += base[
-            :, None
-        ]  # every notification has a first feature
-        return partial(add_up, sheet, half.starts)
+        base, weights = self.sheet(contexts)
+        features = self.schema.notification
+        # Exactly one code of the first feature is active, so its weights can include the base.
+        weights[:, : features.sizes[0]] += base[:, None]
+        return partial(add_up, weights, features.starts)
 
     def best_probability(
         self, contexts: np.ndarray, combinations: np.ndarray
     ) -> np.ndarray:
-        """The highest probability (rows,) that any notification reaches in each context.
+        """Return the highest probability of opening that a notification reaches in each context, (rows,).
 
         The log-odds are a sum over notification features, so free features are maximised one by one.
 
         Args:
-            combinations: Codes (rows, notification components) of the notifications that exist. Columns of -1 are free.
+            combinations: Codes of the notifications that exist, (rows, notification components); -1 in the columns of
+                free features.
         """
         from scipy.special import expit
 
-        base, sheet = self.sheet(contexts)
-        half = self.schema.notification
+        base, weights = self.sheet(contexts)
+        features = self.schema.notification
         best = base.copy()
-        fixed = (combinations >= 0).all(axis=0)
-        if fixed.any():
-            places = np.unique(combinations[:, fixed], axis=0) + half.starts[fixed]
-            best += np.max([sheet[:, row].sum(axis=1) for row in places], axis=0)
-        for start, size in zip(half.starts[~fixed], half.sizes[~fixed]):
-            best += sheet[:, start : start + size].max(axis=1)
+        is_fixed = (combinations >= 0).all(axis=0)
+        if is_fixed.any():
+            distinct = np.unique(combinations[:, is_fixed], axis=0)
+            columns = distinct + features.starts[is_fixed]
+            sums = [weights[:, row].sum(axis=1) for row in columns]
+            best += np.max(sums, axis=0)
+        is_free = ~is_fixed
+        for start, size in zip(features.starts[is_free], features.sizes[is_free]):
+            best += weights[:, start : start + size].max(axis=1)
         return expit(best)
 
 
 @dataclass(frozen=True)
 class TreeUser(Judge):
-    """A user who opens as often as the histories did that came to the same leaf of a decision
-    tree.
+    """A user whose probability of opening is read from a leaf of a decision tree.
+
+    Each node compares one component with one code.
 
     Attributes:
-        component: int64 (nodes,) which component a node asks about: context components first, then
-            the notification's.
-        code: int64 (nodes,) and which of its codes; yes, no (nodes,) are the next nodes, -1 at a
-            leaf.
-        share: float64 (nodes,) share opened in the training data.
+        component: Component that a node compares, int64 (nodes,). Context components come first, then the
+            notification's.
+        code: Code with which it is compared, int64 (nodes,).
+        yes, no: Next node if they are equal, and if not, int64 (nodes,); -1 at a leaf.
+        share: Fraction of the training data at each node that was opened, float64 (nodes,).
     """
 
     schema: Schema
@@ -213,7 +241,7 @@ class TreeUser(Judge):
 
     def chances(self, contexts: np.ndarray) -> Callable[..., None]:
         return partial(
-            climb,
+            fill_tree_probability,
             np.ascontiguousarray(contexts),
             self.component,
             self.code,
@@ -223,36 +251,40 @@ class TreeUser(Judge):
         )
 
 
-def one_hot(half: Features, codes: np.ndarray) -> np.ndarray:
-    """Codes (rows, components) as a 0/1 array (rows, codes), all codes of all components side by side."""
-    active = np.zeros((len(codes), int(half.sizes.sum())))
-    np.put_along_axis(active, np.asarray(codes) + half.starts, 1.0, axis=1)
+def one_hot(features: Features, codes: np.ndarray) -> np.ndarray:
+    """Return codes (rows, components) as a 0/1 array with a column for each code of each component."""
+    n_columns = int(features.sizes.sum())
+    active = np.zeros((len(codes), n_columns))
+    columns = np.asarray(codes) + features.starts
+    np.put_along_axis(active, columns, 1.0, axis=1)
     return active
 
 
-def _place(half, name, value):
-    """Return the column of a value's weight when all codes stand side by side, or None if the value has no code."""
-    if name not in half.names:
+def _one_hot_column(features, name, value):
+    """Return the one-hot column of a feature's value, or None if the schema wasn't fitted to the value."""
+    if name not in features.names:
         raise ValueError(
-            f"the truth names a feature {name!r} that the schema does not have"
+            f"the truth has a feature {name!r} that is not in the schema: {', '.join(features.names)}"
         )
-    feature = half[name]
+    feature = features[name]
     if value in feature.words:
         if feature.kind == "set":
-            return half.starts[half.components.index(f"{name}.{value}")] + 1
-        column = half.starts[half.components.index(name)]
-        return column + feature.words.index(value)
+            return features.starts[features.components.index(f"{name}.{value}")] + 1
+        start = features.starts[features.components.index(name)]
+        return start + feature.words.index(value)
     if feature.kind != "open":
-        raise ValueError(f"the truth names {value!r}, which is no value of {name}")
+        raise ValueError(
+            f"the truth has {value!r}, which is not a value of {name}: {', '.join(feature.words)}"
+        )
     return None
 
 
-def _weights(half, by_feature):
-    """Return the weights {feature: {value: weight}} of all codes side by side."""
-    weights = np.zeros(int(half.sizes.sum()))
+def _one_hot_weights(features, by_feature):
+    """Return the weights of {feature: {value: weight}} in the one-hot columns, (codes,)."""
+    weights = np.zeros(int(features.sizes.sum()))
     for name, by_value in by_feature.items():
         for value, weight in by_value.items():
-            place = _place(half, name, value)
-            if place is not None:
-                weights[place] = weight
+            column = _one_hot_column(features, name, value)
+            if column is not None:
+                weights[column] = weight
     return weights

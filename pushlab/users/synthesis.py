@@ -1,17 +1,17 @@
-"""Synthetic users: whose phone it is, what they open, and the files of the EvalUMAP 2019 challenge.
+"""Synthetic users: their personas and actions, and their files in the layout of the EvalUMAP 2019 challenge.
 
-`pushlab.users.phone` has the days and the arrivals. Here a notification gets the probability of being opened,
+`pushlab.users.phone` simulates days and arrivals. This module computes the log-odds of opening each notification,
 
     log-odds = intercept + weights of the context + weights of the notification + weights of pairs of the two
 
-and the actions are drawn. A taste is the dict of a `truth.json`: `intercept`; `context` and `notification`, both
+and draws the actions. A taste is the content of a `truth.json`: `intercept`; `context` and `notification`, both
 {feature: {value: weight}}; and `pairs`, a list of [context feature, value, notification feature, value, weight]. A
-weight of the feature `place` belongs to one tag and counts if the tag is in the set. Unlisted values weigh 0.
+weight of the feature `place` belongs to a tag and counts if the tag is in the set. Values without a weight have 0.
 
 >>> user = make_user(seed=7, name="kim", open_rate=0.4, per_quarter=300)
 >>> sorted(user.tables)
 ['test/notifications.csv', 'train/context_on_posting.csv', 'train/context_on_removal.csv', 'train/notifications.csv']
->>> user.truth["pairs"][0]      # arts on a Sunday are welcome: 1.9 is added to the log-odds
+>>> user.truth["pairs"][0]      # on Sundays 1.9 is added to the log-odds of arts
 ['day', '6', 'subject', 'arts & entertainment', 1.9]
 """
 
@@ -38,14 +38,14 @@ from pushlab.users.phone import (
     FIRST_DAY,
     MINUTE,
     PEOPLE,
+    PHONE,
     PLANS,
     QUARTER,
     SETTINGS,
     SLOTS,
-    TABLES,
     Persona,
-    arrivals,
-    live,
+    simulate_arrivals,
+    simulate_contexts,
     slot_number,
 )
 
@@ -53,7 +53,7 @@ __all__ = ["headroom", "make_user", "write_all", "write_catalogue", "write_user"
 
 SECOND = 1_000_000  # microseconds
 SCHEMA = "evalumap2019"
-HANDOUT = "handout"  # in a folder of private users, the folder for students
+HANDOUT = "handout"  # the folder for students in a folder of private users
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class SyntheticUser:
     """A user made from a seed.
 
     Attributes:
-        name: A word, the name of the folder.
-        tables: {"train/notifications.csv": DataFrame of strings, …}, the layout of the EvalUMAP 2019 challenge. The
-            index of a table is its first, nameless column.
-        truth: The person, and everything that decides whether a notification is opened; see data/push/README.md.
+        name: Name of the user and of the folder.
+        tables: {"train/notifications.csv": DataFrame of strings, …}, in the layout of the EvalUMAP 2019 challenge. The
+            index of a table is its first, unnamed column.
+        truth: The persona and the weights that determine the actions; see data/push/README.md.
     """
 
     name: str
@@ -75,21 +75,23 @@ class SyntheticUser:
 def make_user(
     seed: int, name: str, open_rate: float | None = None, per_quarter: int | None = None
 ) -> SyntheticUser:
-    """Make a user whose week, apps and taste are drawn from a seed. For a fair evaluation keep the seed secret.
+    """Make a user whose week, apps and taste are drawn from a seed.
+
+    For a fair evaluation keep the seed secret.
 
     Args:
-        seed: A whole number from 0.
+        seed: An integer from 0.
         name: Lower-case letters, digits, - and _.
         open_rate: Mean probability of opening, 0.02 to 0.98; None draws it.
         per_quarter: Approximate number of notifications in 84 days, 50 to 20,000; None draws it.
 
     Raises:
-        ValueError: For anything else.
+        ValueError: An argument is invalid.
     """
     seed = whole("seed", seed, 0)
     demand(
         re.fullmatch(r"[a-z0-9_-]+", str(name)),
-        f"name is lower-case letters, digits, - and _; got {name!r}",
+        f"name must be lower-case letters, digits, - and _; got {name!r}",
     )
     if open_rate is not None:
         number("open_rate", open_rate, 0.02, 0.98)
@@ -101,11 +103,11 @@ def make_user(
 # ---------------------------------------------------------------- a person from a seed
 
 LIKINGS = (0, 4, 7, 10, 10, 14, 18, 22)  # weights of an app; 0 is not installed
-PACES = (60, 100, 180)  # percent of the usual response times
+PACES = (60, 100, 180)  # percent of mira's response times
 SUBJECTS = sorted({subject for _, _, subject in CATALOGUE} - {"unknown"})
 CATEGORIES = sorted({category for _, category, _ in CATALOGUE} - {"call", "unknown"})
-TWO_SIDED = 11  # subjects or categories welcome in one context, unwelcome in another
-MOMENTS = (
+N_PAIRED_TOPICS = 11  # topics that are welcome in one context and unwelcome in another
+SITUATIONS = (
     *(("time", slot) for slot in SLOTS[1:]),
     ("activity", "foot walking"),
     ("activity", "vehicle"),
@@ -115,85 +117,98 @@ MOMENTS = (
 )
 
 
-class Dice:
-    """Uniform numbers of one stream, used one after the other."""
+class PersonaRandom:
+    """Random choices from one stream of uniform numbers."""
 
     def __init__(self, seed: int):
-        self.numbers = iter(uniforms(seed, "persona", 1000))
+        self._uniforms = iter(uniforms(seed, "persona", 1000))
 
-    def one_of(self, options: Sequence[Any]) -> Any:
-        """Return one of the options, all equally likely."""
-        return options[int(next(self.numbers) * len(options))]
+    def choose(self, options: Sequence[Any]) -> Any:
+        """Return one of the options; all are equally likely."""
+        return options[int(next(self._uniforms) * len(options))]
 
-    def some_of(self, options: Sequence[Any], count: int) -> list:
-        """Return that many different options."""
-        order = np.argsort([next(self.numbers) for _ in options], kind="stable")
+    def sample(self, options: Sequence[Any], count: int) -> list:
+        """Return `count` different options."""
+        order = np.argsort([next(self._uniforms) for _ in options], kind="stable")
         return [options[index] for index in order[:count]]
 
     def weight(self, low: float, high: float) -> float:
-        """Return a weight with one decimal, from low to high."""
-        return self.one_of(range(round(10 * low), round(10 * high) + 1)) / 10
+        """Return a weight from low to high, with one decimal."""
+        tenths = range(round(10 * low), round(10 * high) + 1)
+        return self.choose(tenths) / 10
 
-    def signed(self, low: float, high: float) -> float:
-        """Return a weight whose sign is drawn too."""
-        return self.one_of((-1, 1)) * self.weight(low, high)
+    def signed_weight(self, low: float, high: float) -> float:
+        """Return a weight from low to high, with a random sign."""
+        return self.choose((-1, 1)) * self.weight(low, high)
 
 
 def draw_persona(
     seed: int, open_rate: float | None = None, per_quarter: int | None = None
 ) -> Persona:
-    """Draw a Persona from a seed, with the week of one of PEOPLE. An argument that is not None is not drawn."""
-    dice = Dice(seed)
-    model = dice.one_of(list(PEOPLE.values()))
-    drawn_rate = dice.one_of(range(10, 91)) / 100
-    drawn_number = dice.one_of(range(1600, 3300))
-    shift = dice.one_of(range(-40, 41))
-    pace = dice.one_of(PACES)
-    likings = {name.rpartition(".")[2]: dice.one_of(LIKINGS) for name in APPS}
-    stops = {setting for plan in model.week for _, setting, _, _ in PLANS[plan]}
-    tags = sorted({tag for name in stops for tag in _tags(SETTINGS[name]["place"])})
+    """Draw a Persona from a seed, with the week of one of PEOPLE.
+
+    Args:
+        open_rate, per_quarter: As in `make_user`.
+    """
+    rng = PersonaRandom(seed)
+    model = rng.choose(list(PEOPLE.values()))
+    random_rate = rng.choose(range(10, 91)) / 100
+    random_count = rng.choose(range(1600, 3300))
+    shift = rng.choose(range(-40, 41))
+    pace = rng.choose(PACES)
+    likings = {}
+    for name in APPS:
+        short_name = name.rpartition(".")[2]
+        likings[short_name] = rng.choose(LIKINGS)
+    tags = _place_tags(model)
+    slots = rng.sample(SLOTS[1:], 3)
+    slot_weights = {slot: rng.signed_weight(0.2, 0.8) for slot in slots}
+    slot_weights["early-morning"] = -rng.weight(0.3, 1.2)
+    places = rng.sample(tags, 3)
     context = {
-        "time": {slot: dice.signed(0.2, 0.8) for slot in dice.some_of(SLOTS[1:], 3)}
-        | {"early-morning": -dice.weight(0.3, 1.2)},
-        "place": {tag: dice.signed(0.3, 1.0) for tag in dice.some_of(tags, 3)},
+        "time": slot_weights,
+        "place": {tag: rng.signed_weight(0.3, 1.0) for tag in places},
         "activity": {
-            "vehicle": dice.signed(0.3, 0.8),
-            "foot running": -dice.weight(0.5, 1.2),
+            "vehicle": rng.signed_weight(0.3, 0.8),
+            "foot running": -rng.weight(0.5, 1.2),
         },
-        "ringerMode": {"silent": -dice.weight(0.2, 0.6)},
-        "headphonesIn": {"True": dice.signed(0.2, 0.5)},
+        "ringerMode": {"silent": -rng.weight(0.2, 0.6)},
+        "headphonesIn": {"True": rng.signed_weight(0.2, 0.5)},
     }
-    subjects = dice.some_of(SUBJECTS, 6)
-    subject_weights = {subject: dice.signed(0.3, 0.7) for subject in subjects}
-    categories = dice.some_of(CATEGORIES, 2)
+    subjects = rng.sample(SUBJECTS, 6)
+    subject_weights = {subject: rng.signed_weight(0.3, 0.7) for subject in subjects}
+    categories = rng.sample(CATEGORIES, 2)
     notification = {
         "subject": subject_weights,
-        "category": {category: dice.signed(0.2, 0.6) for category in categories},
-        "priority": {"max": dice.weight(0, 0.3), "min": -dice.weight(0, 0.3)},
-        "numberOfUpdates": {"high": dice.signed(0, 0.3)},
-        "ongoing": {"True": dice.signed(0, 0.3)},
-        "visibility": {"public": dice.signed(0, 0.2)},
+        "category": {category: rng.signed_weight(0.2, 0.6) for category in categories},
+        "priority": {
+            "max": rng.weight(0, 0.3),
+            "min": -rng.weight(0, 0.3),
+        },
+        "numberOfUpdates": {"high": rng.signed_weight(0, 0.3)},
+        "ongoing": {"True": rng.signed_weight(0, 0.3)},
+        "visibility": {"public": rng.signed_weight(0, 0.2)},
     }
-    moments = [*MOMENTS, *(("place", tag) for tag in tags)]
+    situations = [*SITUATIONS, *(("place", tag) for tag in tags)]
     topics = [("subject", subject) for subject in SUBJECTS]
     topics += [("category", category) for category in CATEGORIES]
     pairs = []
-    for topic in dice.some_of(topics, TWO_SIDED):
-        welcome, unwelcome = dice.some_of(moments, 2)
-        pairs.append((*welcome, *topic, dice.weight(1.3, 2.5)))
-        pairs.append((*unwelcome, *topic, -dice.weight(1.0, 2.2)))
-    usual = PEOPLE["mira"]
+    for topic in rng.sample(topics, N_PAIRED_TOPICS):
+        welcome, unwelcome = rng.sample(situations, 2)
+        pairs.append((*welcome, *topic, rng.weight(1.3, 2.5)))
+        pairs.append((*unwelcome, *topic, -rng.weight(1.0, 2.2)))
+    mira = PEOPLE["mira"]
     response = {}
-    for action, medians in usual.response.items():
+    for action, medians in mira.response.items():
         response[action] = tuple(seconds * pace // 100 for seconds in medians)
     return Persona(
         seed=seed,
         kind=model.kind,
         about=f"Somebody drawn from a seed, with the week of {model.kind}.",
         week=model.week,
-        week_volume=usual.week_volume,
-        open_rate=drawn_rate if open_rate is None else open_rate,
-        per_quarter=drawn_number if per_quarter is None else per_quarter,
+        week_volume=mira.week_volume,
+        open_rate=random_rate if open_rate is None else open_rate,
+        per_quarter=random_count if per_quarter is None else per_quarter,
         context=context,
         notification=notification,
         pairs=tuple(pairs),
@@ -204,27 +219,31 @@ def draw_persona(
     )
 
 
-def _tags(places):
-    """Return the tags of sets of tags."""
-    return " ".join(places).split()
+def _place_tags(person):
+    """Return the tags of all places in a person's week, sorted."""
+    tags = set()
+    for plan in person.week:
+        for _, setting, _, _ in PLANS[plan]:
+            tags.update(" ".join(SETTINGS[setting]["place"]).split())
+    return sorted(tags)
 
 
 # ---------------------------------------------------------------- taste
 
 
-def _holds(table, feature, value):
-    """Return 1.0 for each row in which the feature has this value, or a place this tag, and 0.0 otherwise."""
+def _has_value(table, feature, value):
+    """Return 1.0 for each row in which the feature has this value, or the place this tag; otherwise 0.0."""
     if feature == "place":
         return np.array([value in text.split() for text in table[feature]], float)
     return np.array([value == text for text in table[feature]], float)
 
 
 def _main_effects(weights, table):
-    """Return the sum of the weights that count in each row of a table."""
+    """Return the sum of the weights of each row's values, for weights {feature: {value: weight}}."""
     total = np.zeros(len(table[next(iter(table))]))
     for feature, by_value in weights.items():
         for value, weight in by_value.items():
-            total = total + weight * _holds(table, feature, value)
+            total = total + weight * _has_value(table, feature, value)
     return total
 
 
@@ -235,7 +254,7 @@ def log_odds(
 
     Args:
         contexts, notifications: DataFrames or dicts of columns.
-        grid: Whether to combine every notification with every context, (contexts, notifications).
+        grid: Whether to combine every context with every notification. The shape is then (contexts, notifications).
 
     >>> taste = {"intercept": -1.0, "context": {"place": {"TYPE_BAR": -0.5}},
     ...          "notification": {"category": {"msg": 1.0}},
@@ -246,49 +265,60 @@ def log_odds(
     >>> open_probability(_)
     array([0.817574, 0.5     ])
     """
-    # In a grid contexts go down and notifications across.
-    each = (slice(None), None) if grid else slice(None)
-    total = taste["intercept"] + _main_effects(taste["context"], contexts)[each]
+    contexts_axis = (slice(None), None) if grid else slice(None)
+    effects = _main_effects(taste["context"], contexts)
+    total = taste["intercept"] + effects[contexts_axis]
     total = total + _main_effects(taste["notification"], notifications)
-    for feature, value, other, word, weight in taste["pairs"]:
-        in_context = weight * _holds(contexts, feature, value)[each]
-        total = total + in_context * _holds(notifications, other, word)
-    return np.round(total, 3)  # weights have three decimals, and so has their sum
+    for feature, value, other_feature, other_value, weight in taste["pairs"]:
+        effects = weight * _has_value(contexts, feature, value)
+        is_paired = _has_value(notifications, other_feature, other_value)
+        total = total + effects[contexts_axis] * is_paired
+    return np.round(total, 3)  # weights have three decimals, and so does their sum
 
 
 def open_probability(log_odds: Any) -> np.ndarray:
-    """1 / (1 + exp(-log-odds)) with six decimals, so that draws do not depend on a machine's `exp`."""
-    return np.round(1 / (1 + np.exp(-np.asarray(log_odds, dtype=float))), 6)
+    """Return 1 / (1 + exp(-log-odds)), rounded to six decimals.
+
+    The rounding hides differences of `exp` between machines, which would change draws.
+    """
+    log_odds = np.asarray(log_odds, dtype=float)
+    probability = 1 / (1 + np.exp(-log_odds))
+    return np.round(probability, 6)
 
 
 def _fit_intercept(taste, rows, open_rate):
-    """Return the intercept, three decimals, at which the mean probability of these rows is `open_rate`."""
-    others = log_odds({**taste, "intercept": 0.0}, rows, rows)
+    """Return the intercept, with three decimals, at which the mean probability of these rows is `open_rate`."""
+    effects = log_odds({**taste, "intercept": 0.0}, rows, rows)
 
-    def millionths(intercept):
-        probability = open_probability(others + intercept / 1000)
+    def expected_opens(thousandths):
+        """Sum of the probabilities, in millionths."""
+        probability = open_probability(effects + thousandths / 1000)
         return np.rint(1e6 * probability).astype(np.int64).sum()
 
-    thousandths = range(-15_000, 15_000)
-    wanted = open_rate * 1e6 * len(others)
-    return (bisect_left(thousandths, wanted, key=millionths) - 15_000) / 1000
+    intercepts = range(-15_000, 15_000)  # in thousandths
+    target = open_rate * 1e6 * len(effects)
+    return (bisect_left(intercepts, target, key=expected_opens) - 15_000) / 1000
 
 
 def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
-    """Mean probabilities of opening over the contexts of a table of engagements.
+    """Return mean probabilities of opening over the contexts of a table of engagements.
 
     Returns:
         A dict:
 
-        - arrived: of the notifications that arrived
-        - any_row: of a random row of the catalogue, every other feature at its most common value
-        - best_row: of the best row of the catalogue for all contexts
-        - best_each: of the best row for each context; no agent can do better
+        - arrived: for the notifications that arrived
+        - any_row: for a random row of the catalogue, with every other feature at its most common value
+        - best_row: for the row of the catalogue that is best on average
+        - best_each: for the best row in each context, the upper bound for agents
     """
     rows = dict(zip(CATALOGUE_COLUMNS, zip(*CATALOGUE)))
-    usual = ("none", "default", "False", "private")
-    features = ("numberOfUpdates", "priority", "ongoing", "visibility")
-    for feature, value in zip(features, usual):
+    most_common = {
+        "numberOfUpdates": "none",
+        "priority": "default",
+        "ongoing": "False",
+        "visibility": "private",
+    }
+    for feature, value in most_common.items():
         rows[feature] = (value,) * len(CATALOGUE)
     grid = open_probability(log_odds(truth, engagements, rows, grid=True))
     arrived = open_probability(log_odds(truth, engagements, engagements))
@@ -307,20 +337,22 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
 def engage(
     person: Persona, seed: int, days: int = 2 * QUARTER
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return what a person's phone receives, and what the person does, in some days from a Monday.
+    """Simulate the notifications and actions of a person on a number of days, from a Monday on.
 
     Args:
         seed: Seed of days, arrivals and actions.
 
     Returns:
-        Columns (rows,): context, notification and `removal.<feature>` as texts, `opened` (bool), and `posted`,
-        `removed`, `response`, `seen` in whole microseconds, dates since the first midnight. And the taste, with the
-        intercept that gives these rows the person's open rate.
+        A tuple:
+
+        - Columns (rows,): context, notification and `removal.<feature>` as texts; `opened` (bool); and `posted`,
+          `removed`, `response` and `seen`, int64 microseconds. The first two are counted from the first midnight.
+        - The taste, with the intercept at which these rows have the person's open rate.
     """
-    phone = live(person, seed, days)
-    posted, notifications = arrivals(person, seed, days)
+    context = simulate_contexts(person, seed, days)
+    posted, notifications = simulate_arrivals(person, seed, days)
     minutes = posted // MINUTE
-    rows = {name: values[minutes] for name, values in phone.items()} | notifications
+    rows = {name: values[minutes] for name, values in context.items()} | notifications
     taste = {
         "intercept": 0.0,
         "context": person.context,
@@ -328,20 +360,20 @@ def engage(
         "pairs": [list(pair) for pair in person.pairs],
     }
     taste["intercept"] = _fit_intercept(taste, rows, person.open_rate)
-    chance = open_probability(log_odds(taste, rows, rows))
-    opened = uniforms(seed, "actions", len(posted)) < chance
+    probability = open_probability(log_odds(taste, rows, rows))
+    opened = uniforms(seed, "actions", len(posted)) < probability
     slot = slot_number(minutes)
     medians = [
         np.array(person.response[action])[slot] for action in ("opened", "dismissed")
     ]
     median = np.where(opened, *medians)
-    times = TABLES["response"]
+    table = PHONE["response"]
     draws = uniforms(seed, "responses", (2, len(posted)))
-    response = SECOND * median * quantile(times["levels"], times["multiples"], draws[0])
-    response = np.rint(response).astype(np.int64)
-    low, high = times["seen_share"]
+    multiple = quantile(table["levels"], table["multiples"], draws[0])
+    response = np.rint(SECOND * median * multiple).astype(np.int64)
+    low, high = table["seen_share"]
     removed = posted + response
-    for name, values in phone.items():
+    for name, values in context.items():
         rows[f"removal.{name}"] = values[removed // MINUTE]
     rows["opened"] = opened
     rows["posted"] = posted
@@ -358,22 +390,21 @@ def _build_user(name, person):
     opened = rows["opened"]
     posted = rows["posted"]
     in_test = posted >= QUARTER * DAY * MINUTE
-    rates = {"history": opened[~in_test].mean(), "test": opened[in_test].mean()}
+    open_rate = {
+        "history": round(float(opened[~in_test].mean()), 4),
+        "test": round(float(opened[in_test].mean()), 4),
+    }
+    medians = {
+        action: dict(zip(SLOTS, seconds)) for action, seconds in person.response.items()
+    }
     truth = {
         "name": name,
         "seed": person.seed,
         "schema": SCHEMA,
         "about": person.about,
         **taste,
-        "open_rate": {period: round(float(rate), 4) for period, rate in rates.items()},
-        "response": {
-            "unit": "seconds",
-            "median": {
-                action: dict(zip(SLOTS, seconds))
-                for action, seconds in person.response.items()
-            },
-            **TABLES["response"],
-        },
+        "open_rate": open_rate,
+        "response": {"unit": "seconds", "median": medians, **PHONE["response"]},
     }
     draws = uniforms(person.seed, "contacts", (2, len(posted)))
     is_contact = (rows["postingApp"] == "org.pushlab.chat") & (draws[0] < 0.3)
@@ -381,65 +412,64 @@ def _build_user(name, person):
         **rows,
         "lightIntensityPosted": rows["lightIntensity"],
         "lightIntensityRemoved": rows["removal.lightIntensity"],
-        "posted": _dates(posted),
-        "removed": _dates(rows["removed"]),
-        "action": _texts(opened),
-        "response_time": _seconds(rows["response"]),
-        "seen_time": _seconds(rows["seen"]),
-        "decision_time": _seconds(rows["response"] - rows["seen"]),
-        "removal.contactSignificantOverall": _texts(is_contact),
-        "removal.contactSignificantContext": _texts(is_contact & (draws[1] < 0.5)),
-        "removal.timeAppLastUsed": _last_used(rows),
+        "posted": _format_dates(posted),
+        "removed": _format_dates(rows["removed"]),
+        "action": _to_text(opened),
+        "response_time": _format_seconds(rows["response"]),
+        "seen_time": _format_seconds(rows["seen"]),
+        "decision_time": _format_seconds(rows["response"] - rows["seen"]),
+        "removal.contactSignificantOverall": _to_text(is_contact),
+        "removal.contactSignificantContext": _to_text(is_contact & (draws[1] < 0.5)),
+        "removal.timeAppLastUsed": _time_since_last_use(rows),
     }
-    return SyntheticUser(name, _lay_tables(columns, in_test), truth)
+    return SyntheticUser(name, _challenge_tables(columns, in_test), truth)
 
 
-def _last_used(rows):
-    """Return how long before each posting the user opened a notification of the same app, in the data's words."""
-
-    arrived = pd.DataFrame({"app": rows["postingApp"], "posted": rows["posted"]})
+def _time_since_last_use(rows):
+    """Return labels of the time since the user last opened a notification of the same app, (rows,)."""
+    arrivals = pd.DataFrame({"app": rows["postingApp"], "posted": rows["posted"]})
     uses = pd.DataFrame({"app": rows["postingApp"], "used": rows["removed"]})
     uses = uses[rows["opened"]].sort_values("used")
-    last = pd.merge_asof(arrived, uses, left_on="posted", right_on="used", by="app")
-    bounds = np.array(TABLES["last_used"]["seconds"]) * SECOND
-    # Never (NaN) comes after all bounds: long ago.
-    word = np.searchsorted(bounds, rows["posted"] - last["used"], side="right")
-    return np.array(TABLES["last_used"]["words"], dtype=object)[word]
+    last = pd.merge_asof(arrivals, uses, left_on="posted", right_on="used", by="app")
+    bounds = np.array(PHONE["last_used"]["seconds"]) * SECOND
+    # NaN, for an app that was never used, is sorted after all bounds.
+    label = np.searchsorted(bounds, rows["posted"] - last["used"], side="right")
+    return np.array(PHONE["last_used"]["words"], dtype=object)[label]
 
 
-def _texts(values):
-    """Return values as an object array of texts."""
+def _to_text(values):
+    """Return values as an object array of strings."""
     return values.astype(str).astype(object)
 
 
-def _seconds(microseconds):
+def _format_seconds(microseconds):
     """Return seconds with six decimals, such as "1.500000"."""
     return np.char.mod("%.6f", microseconds / SECOND).astype(object)
 
 
-def _dates(microseconds):
+def _format_dates(microseconds):
     """Return dates such as "2019-02-18 00:00:00.000000" from microseconds since the first midnight."""
     dates = np.datetime64(FIRST_DAY, "us") + microseconds.astype("timedelta64[us]")
     return np.char.replace(dates.astype(str), "T", " ").astype(object)
 
 
-def _lay_tables(columns, in_test):
-    """Return the challenge's tables, DataFrames of strings; ids count from 0 in each period.
+def _challenge_tables(columns, in_test):
+    """Return the tables of the challenge, {file name: DataFrame of strings}.
 
-    A column that the schema leaves out keeps its own name, at removal with `removal.` before it.
+    Ids count from 0 in each period. Columns that the schema doesn't use have the same name in `columns`, with the
+    prefix `removal.` for the context at removal.
     """
-
     tables = {}
     for period, files in challenge_schema()["layouts"][0]["periods"].items():
-        here = in_test == (period == "test")
-        part = {name: values[here] for name, values in columns.items()}
-        part["id"] = _texts(np.arange(here.sum()))
+        rows = in_test == (period == "test")
+        selected = {name: values[rows] for name, values in columns.items()}
+        selected["id"] = _to_text(np.arange(rows.sum()))
         for table in files:
             prefix = "removal." if "removal" in table["file"] else ""
             content = {}
             for column, name in table["columns"].items():
                 if column:
-                    content[column] = part[name or prefix + column]
+                    content[column] = selected[name or prefix + column]
             tables[table["file"]] = pd.DataFrame(content, dtype=object)
     return tables
 
@@ -448,16 +478,19 @@ def _lay_tables(columns, in_test):
 
 
 def write_all(folder: Path | str) -> list[Path]:
-    """Write shipped users, catalogue, schema and checksums, always the same bytes; return the paths."""
+    """Write the shipped users, the catalogue, the schema and checksums; return the paths.
+
+    The files are the same, byte for byte, on every machine.
+    """
     folder = Path(folder)
     paths = write_catalogue(folder)
     for name, person in PEOPLE.items():
         paths += write_user(_build_user(name, person), folder / name, overwrite=True)
-    sums = {}
+    checksums = {}
     for path in paths:
         name = path.relative_to(folder).as_posix()
-        sums[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    lines = "".join(f"{sums[name]}  {name}\n" for name in sorted(sums))
+        checksums[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    lines = "".join(f"{checksums[name]}  {name}\n" for name in sorted(checksums))
     return [*paths, write_text(folder / "SHA256SUMS", lines)]
 
 
@@ -466,96 +499,107 @@ def write_user(
 ) -> list[Path]:
     """Write a SyntheticUser into a folder: train/, test/ and truth.json; return the paths.
 
+    Args:
+        overwrite: Replace files of the folder, one by one.
+
     Raises:
-        FileExistsError: The folder has files, unless `overwrite` is true. They are then replaced one by one.
+        FileExistsError: The folder has files and `overwrite` is false.
     """
     folder = Path(folder)
-    texts = _texts_of(user)
+    files = _user_files(user)
     if overwrite:
-        return [write_text(folder / name, text) for name, text in texts.items()]
-    return _write_new(folder, texts)
+        return [write_text(folder / name, text) for name, text in files.items()]
+    return _write_new_folder(folder, files)
 
 
-def _texts_of(user):
-    """Return {file name: text} of a user: the tables and the truth."""
-    texts = {
+def _user_files(user):
+    """Return {file name: text} of a user's tables and truth."""
+    files = {
         name: table.to_csv(lineterminator="\n") for name, table in user.tables.items()
     }
-    return {**texts, "truth.json": json_text(user.truth)}
+    return {**files, "truth.json": json_text(user.truth)}
 
 
-def _write_new(folder, texts, is_private=False):
-    """Write {file name: text} into a new folder, all of them or none; return the paths."""
+def _write_new_folder(folder, files, is_private=False):
+    """Write all of {file name: text} into a new folder, or nothing if one fails; return the paths."""
     with new_folder(folder) as unfinished:
         if is_private:
             unfinished.chmod(0o700)
-        for name, text in texts.items():
+        for name, text in files.items():
             write_text(unfinished / name, text)
-    return [folder / name for name in texts]
+    return [folder / name for name in files]
 
 
 def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
-    """Write a SyntheticUser into a folder of users, and return the paths.
+    """Write a SyntheticUser into a folder of users; return the paths.
 
-    The user's own folder can't be read by others. Catalogue and schema are beside it, and the files for students below
-    handout/ (`write_handout`). The own folder is written last, so that there is no truth without a hand-out.
+    Only the owner can read the user's own folder. The catalogue and the schema are beside it, and the files for
+    students in handout/ (`write_handout`). The user's folder is written last, so that no truth is without a hand-out.
 
     Raises:
-        FileExistsError: The user is there already, or another catalogue or schema. Nothing is written then.
+        FileExistsError: The folder has this user, or another catalogue or schema. Nothing is written then.
     """
     folder = Path(folder)
     demand(
         user.name != HANDOUT,
-        f"a user called {user.name} would lie where the hand-outs do; take another name",
+        f"name must not be {user.name!r}, the name of the folder of hand-outs",
     )
-    _demand_room(folder, user.name)
-    beside = [*write_handout(user, folder / HANDOUT), *write_catalogue(folder)]
-    return [*_write_new(folder / user.name, _texts_of(user), is_private=True), *beside]
+    _require_no_conflict(folder, user.name)
+    shared = [*write_handout(user, folder / HANDOUT), *write_catalogue(folder)]
+    own = _write_new_folder(folder / user.name, _user_files(user), is_private=True)
+    return [*own, *shared]
 
 
 def write_handout(user: SyntheticUser, folder: Path | str) -> list[Path]:
     """Write the files of a SyntheticUser for students into a folder; return the paths.
 
-    <name>/train/, <name>/contexts.csv (the test period's contexts: no notifications, no actions, no dates), and
-    catalogue.csv and schema.json, which several users can share. `load_user` and `Challenge.load` read it.
+    These are <name>/train/, <name>/contexts.csv, catalogue.csv and schema.json. The contexts are from the test
+    period, without notifications, actions and dates. Several users can share the last two files. `load_user` and
+    `Challenge.load` read the folder.
 
     Raises:
         FileExistsError: As in `write_private_user`; nothing is written then.
     """
     folder = Path(folder)
-    _demand_room(folder, user.name)
+    _require_no_conflict(folder, user.name)
     schema = challenge_schema()
     [table] = schema["layouts"][0]["periods"]["test"]
     contexts = user.tables[table["file"]].rename(columns=table["columns"])
     contexts = contexts[[feature["name"] for feature in schema["context"]]]
-    texts = _texts_of(user)
-    texts = {name: text for name, text in texts.items() if name.startswith("train/")}
-    texts[CONTEXTS] = contexts.to_csv(index_label="id", lineterminator="\n")
-    return [*_write_new(folder / user.name, texts), *write_catalogue(folder)]
+    files = _user_files(user)
+    files = {name: text for name, text in files.items() if name.startswith("train/")}
+    files[CONTEXTS] = contexts.to_csv(index_label="id", lineterminator="\n")
+    return [*_write_new_folder(folder / user.name, files), *write_catalogue(folder)]
 
 
-def _demand_room(folder, name):
-    """Raise FileExistsError if a user of that name, or another catalogue or schema, is in a folder."""
+def _require_no_conflict(folder, name):
+    """Raise FileExistsError if a folder has a user of this name, or another catalogue or schema."""
     own = folder / name
-    if own.is_file() or (own.is_dir() and any(own.iterdir())):
-        raise FileExistsError(f"{own} is already there and not empty; name another")
+    has_files = own.is_dir() and any(own.iterdir())
+    if own.is_file() or has_files:
+        raise FileExistsError(
+            f"{own} is already there and not empty; take another name"
+        )
     for shared, text in shared_texts().items():
         path = folder / shared
         if path.exists() and path.read_bytes() != text.encode("utf-8"):
             raise FileExistsError(
-                f"{path} is there already and is not what would be written; give another folder"
+                f"{path} exists with other content; take another folder"
             )
 
 
 def write_catalogue(folder: Path | str) -> list[Path]:
-    """Write catalogue.csv and schema.json (the challenge's, with the catalogue's values); return the paths."""
+    """Write catalogue.csv and schema.json into a folder; return the paths."""
     return [
         write_text(Path(folder) / name, text) for name, text in shared_texts().items()
     ]
 
 
 def shared_texts() -> dict[str, str]:
-    """Return {file name: text} of the files that all synthetic users share; the schema has the catalogue's values."""
+    """Return {file name: text} of catalogue.csv and schema.json, which all synthetic users share.
+
+    The schema is the challenge's, with the values of the catalogue.
+    """
     schema = challenge_schema()
     schema["name"] = "pushlab-users"
     schema["about"] = (
@@ -565,10 +609,11 @@ def shared_texts() -> dict[str, str]:
     for feature in schema["notification"]:
         if feature["name"] in values:
             feature["values"] = sorted(set(values[feature["name"]]))
-    rows = "".join(",".join(row) + "\n" for row in (CATALOGUE_COLUMNS, *CATALOGUE))
+    table = (CATALOGUE_COLUMNS, *CATALOGUE)
+    rows = "".join(",".join(row) + "\n" for row in table)
     return {"catalogue.csv": rows, "schema.json": json_text(schema)}
 
 
 def challenge_schema() -> dict[str, Any]:
-    """Return the schema file of the challenge."""
+    """Return the content of the challenge's schema file."""
     return read_json(data_dir() / "schemas" / f"{SCHEMA}.json")

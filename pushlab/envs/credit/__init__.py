@@ -1,1 +1,1 @@
-"""`pushlab/Credit-v0`: a published score, and people who change what it looks at."""
+"""`pushlab/Credit-v0`: a published score, and people who change their features in response."""

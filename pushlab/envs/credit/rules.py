@@ -1,23 +1,21 @@
-"""Strategic classification: people change what a credit score looks at, as far as the better score
-is worth it.
+"""Strategic classification: people change the features in a credit score if the better score is worth the cost.
 
-A lender publishes the weights theta of a score, theta · x, which are the log-odds of falling
-behind: lower is better. A person with features x gains -theta · x' from showing x' instead, and
-pays |x' - x|² / (2 epsilon) for it. Some features can be changed, others can't. The best response
-is
+A lender publishes the weights theta of a score, theta · x. The score is the log-odds of falling behind, so lower is
+better. A person with features x gains -theta · x' by showing x' instead, and pays |x' - x|² / (2 epsilon). Only some
+features can be changed. The best response is
 
-- x' = x - epsilon theta: in the features that can be changed, x' = x in the others:
+- x' = x - epsilon theta in the features that can be changed
+- x' = x in the others
 
-everybody moves by the same step against the weights. Whether they fall behind doesn't change: it is
-gaming.
+All people therefore move by the same step against the weights. Their labels, whether they fall behind, don't change:
+this is gaming.
 
-Source: Perdomo, Zrnic, Mendler-Dünner & Hardt (2020), Performative Prediction, ICML, section 5;
-after Hardt, Megiddo, Papadimitriou & Wootters (2016), Strategic Classification, ITCS. Written from
-the simulator in WhyNot 0.12 and the authors' published code, not from the paper's page: the
-response and the features that can be changed are theirs, and so is the preset "whynot". The other
-values are ours, chosen so that the response is visible. Both leave the bias out of the penalty.
-`penalise_bias` counts it, since the loss is strongly convex only then, as the paper's theorem 3.5
-demands.
+Source: Perdomo, Zrnic, Mendler-Dünner & Hardt (2020), Performative Prediction, ICML, section 5; after Hardt, Megiddo,
+Papadimitriou & Wootters (2016), Strategic Classification, ITCS. Written from the simulator in WhyNot 0.12 and the
+authors' published code, not from the paper. The response, the features that can be changed and the preset "whynot" are
+theirs. The other values were chosen here so that the response is visible. WhyNot and the authors leave the bias out of
+the penalty. `penalise_bias` includes it, because the loss is strongly convex only then, as theorem 3.5 of the paper
+requires.
 """
 
 from __future__ import annotations
@@ -30,35 +28,29 @@ import numpy as np
 from numpy import ndarray
 
 from pushlab.datasets.borrowers import BIAS, FEATURES, Borrowers
-from pushlab.envs.ode.models import changed
-from pushlab.ground.arguments import (
-    flag,
-    number,
-    some_of,
-    whole,
-)
+from pushlab.envs.ode.models import updated_config
+from pushlab.ground.arguments import flag, number, some_of, whole
 from pushlab.ground.compiled import compiled_sums, inlined
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The weights of a classifier, in the order of every array; the last has no feature.
-WEIGHTS = (*FEATURES, BIAS)
-MOST = 1e6  # of epsilon and the penalty
+WEIGHTS = (*FEATURES, BIAS)  # names of a classifier's weights, in the order of arrays
+MAX_PARAMETER = 1e6  # of epsilon and the penalty
 PRESETS = {"whynot": {"epsilon": 0.1, "l2_penalty": 0.0, "end_time": 5}}
 
 
 @dataclass(frozen=True)
 class CreditConfig:
-    """What people and lender are like. Features and steps are in standard units, times in rounds.
+    """Parameters of the people and the lender. Features and steps are in standard units, times in rounds.
 
     Attributes:
-        epsilon: How far people move for a weight of 1.
+        epsilon: Distance that people move for a weight of 1.
         changeable: Names of the features that can be changed.
-        l2_penalty: Half of it times the squared length of the weights is added to the loss.
-        penalise_bias: Whether the bias counts as one of those weights.
-        memory: Whether people move on from where they are, or each round from where they began.
-        start_time, end_time: When an episode begins and ends.
+        l2_penalty: Factor of the penalty: half of it times the squared length of the weights is added to the loss.
+        penalise_bias: Whether the penalty includes the bias.
+        memory: Whether people move from their current features, or in each round from their original ones.
+        start_time, end_time: Times of the beginning and the end of an episode.
     """
 
     epsilon: float = 1.0
@@ -70,9 +62,10 @@ class CreditConfig:
     end_time: int = 25
 
     @cached_property
-    def places(self) -> ndarray:
-        """Positions of the features that can be changed, int64 (k,)."""
-        return np.array([FEATURES.index(name) for name in self.changeable], np.int64)
+    def changeable_indices(self) -> ndarray:
+        """Indices of the features that can be changed, int64 (k,)."""
+        indices = [FEATURES.index(name) for name in self.changeable]
+        return np.array(indices, np.int64)
 
     @cached_property
     def penalties(self) -> ndarray:
@@ -83,17 +76,17 @@ class CreditConfig:
 
 
 def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfig:
-    """Return the parameters, changed by a preset and then by `changes`, a dict or a CreditConfig.
+    """Return the parameters, updated by a preset and then by `changes`, a dict or a CreditConfig.
 
     Raises:
-        ValueError: A parameter is unknown or its value is wrong.
+        ValueError: A parameter is unknown or has an invalid value.
 
     >>> credit_config({"epsilon": 3.0, "changeable": ["age"]}).changeable
     ('age',)
     """
-    config = changed("credit", CreditConfig(), PRESETS, changes, preset)
+    config = updated_config("credit", CreditConfig(), PRESETS, changes, preset)
     for name in ("epsilon", "l2_penalty"):
-        number(f"config: {name}", getattr(config, name), 0, MOST)
+        number(f"config: {name}", getattr(config, name), 0, MAX_PARAMETER)
     for name in ("penalise_bias", "memory"):
         flag(f"config: {name}", getattr(config, name))
     start = whole("config: start_time", config.start_time)
@@ -103,12 +96,12 @@ def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfi
 
 
 def best_response(theta: Any, config: CreditConfig) -> ndarray:
-    """Return how far people move the features in config.changeable, (..., 11) → (..., k)."""
-    return -config.epsilon * np.asarray(theta)[..., config.places]
+    """Return the moves of people in the features config.changeable, (..., k), for weights (..., 11)."""
+    return -config.epsilon * np.asarray(theta)[..., config.changeable_indices]
 
 
 def cost(move: Any, config: CreditConfig) -> ndarray:
-    """Return the cost of a move (..., k) for a person, in the unit of the score; infinite if epsilon is 0."""
+    """Return a person's cost of a move (..., k), in units of the score; infinite if epsilon is 0."""
     squares = np.sum(np.square(move), axis=-1)
     if config.epsilon == 0:
         return np.where(squares > 0, np.inf, 0.0)
@@ -117,18 +110,18 @@ def cost(move: Any, config: CreditConfig) -> ndarray:
 
 # ---------------------------------------------------------------- the loss of many classifiers
 
-BLOCK = 256  # people whose scores are computed at once: they stay in the fastest memory
-FAR = 40.0  # beyond it exp(-a) adds nothing to 1
-HALVINGS = 128.0  # 2**7, see `exp_minus`
+BLOCK = 256  # people whose scores are computed at once, which then fit into the cache
+MAX_EXPONENT = 40.0  # exp(-40) adds nothing to 1
+DIVISOR = 128.0  # 2**7; `exp_minus` squares the result seven times
 
 
 @inlined
 def exp_minus(a):
-    """Return exp(-a) for a from 0 up, to a relative 2e-14: a series for a small part of a, squared seven times.
+    """Return exp(-a) for a >= 0, with a relative error below 2e-14.
 
-    Written out so that several are computed at a time; exp of a library would be called one by one.
+    It is the series of exp(-a / 128), squared seven times. Unlike calls of a library's exp, it can be vectorised.
     """
-    t = -min(a, FAR) / HALVINGS
+    t = -min(a, MAX_EXPONENT) / DIVISOR
     e = 1.0 + t * (1.0 / 11 + t * (1.0 / 132))
     e = 1.0 + t * (1.0 / 9 + t * (1.0 / 90) * e)
     e = 1.0 + t * (1.0 / 7 + t * (1.0 / 56) * e)
@@ -151,28 +144,29 @@ def risk_each(
     sums,
     theta,
     shift,
-    places,
+    changeable,
     penalties,
     score,
     loss,
     accuracy,
     refused,
 ):
-    """Fill loss (m,), accuracy (m,) and refused (m, 2) of classifiers in one pass over the people.
+    """Fill loss (m,), accuracy (m,) and refused (m, 2) of m classifiers in one pass over the people.
 
     The loss of a person with the score z and the label y is log(1 + exp(z)) - y z, and
 
         log(1 + exp(z)) = max(z, 0) + log(1 + exp(-|z|)).
 
-    The sum of logarithms is that of a product: one logarithm for a whole block of people.
+    The sum of logarithms is the logarithm of a product, so a block of people needs only one.
 
     Args:
         columns, labels: Features (10, n) and labels (n,) of the people.
-        sums: Sums of the features of those who fell behind, (10,).
+        sums: Sums of the features of the people who fell behind, (10,).
         theta: Weights, (m, 11).
-        shift: How far everybody has moved in the features `places` (k,), (m, k).
-        penalties: Of each weight, (11,).
-        score: Scratch, (m + BLOCK,).
+        shift: Distance that people have moved in each feature `changeable`, (m, k).
+        changeable: Indices of features, (k,).
+        penalties: Penalty of each weight, (11,).
+        score: Scratch array, (m + BLOCK,).
     """
     features, people = columns.shape
     copies = len(loss)
@@ -185,39 +179,39 @@ def risk_each(
         refused[c, 0] = 0.0
         refused[c, 1] = 0.0
         offset[c] = theta[c, features]
-        for k in range(len(places)):
-            offset[c] += theta[c, places[k]] * shift[c, k]
+        for k in range(len(changeable)):
+            offset[c] += theta[c, changeable[k]] * shift[c, k]
     for start in range(0, people, BLOCK):
-        many = min(BLOCK, people - start)
-        fell = labels[start : start + many]
-        z = score[:many]
+        size = min(BLOCK, people - start)
+        y = labels[start : start + size]
+        z = score[:size]
         for c in range(copies):
             z[:] = offset[c]
             for feature in range(features):
                 weight = theta[c, feature]
-                x = columns[feature, start : start + many]
-                for i in range(many):
+                x = columns[feature, start : start + size]
+                for i in range(size):
                     z[i] += weight * x[i]
             product = 1.0
-            above = 0.0
-            no = 0.0
-            no_and_fell = 0.0
-            for i in range(many):
+            positive_sum = 0.0
+            n_refused = 0.0
+            n_refused_behind = 0.0
+            for i in range(size):
                 product *= 1.0 + exp_minus(abs(z[i]))
-                above += max(z[i], 0.0)
-                refuse = 1.0 if z[i] > 0.0 else 0.0
-                no += refuse
-                no_and_fell += refuse * fell[i]
-            loss[c] += above + np.log(product)
-            refused[c, 0] += no - no_and_fell
-            refused[c, 1] += no_and_fell
+                positive_sum += max(z[i], 0.0)
+                is_refused = 1.0 if z[i] > 0.0 else 0.0
+                n_refused += is_refused
+                n_refused_behind += is_refused * y[i]
+            loss[c] += positive_sum + np.log(product)
+            refused[c, 0] += n_refused - n_refused_behind
+            refused[c, 1] += n_refused_behind
     for c in range(copies):
-        labelled = offset[c] * behind  # the sum of y z
+        sum_yz = offset[c] * behind
         penalty = penalties[features] * theta[c, features] ** 2
         for feature in range(features):
-            labelled += theta[c, feature] * sums[feature]
+            sum_yz += theta[c, feature] * sums[feature]
             penalty += penalties[feature] * theta[c, feature] ** 2
-        loss[c] = (loss[c] - labelled) / people + penalty / 2
+        loss[c] = (loss[c] - sum_yz) / people + penalty / 2
         accuracy[c] = (people - behind - refused[c, 0] + refused[c, 1]) / people
         refused[c, 0] /= people - behind
         refused[c, 1] /= behind
@@ -226,16 +220,19 @@ def risk_each(
 def published_risk(
     people: Borrowers, theta: ndarray, shift: ndarray, config: CreditConfig
 ) -> dict:
-    """Return losses, accuracies and refusals of classifiers on people who have moved, a dict of arrays.
+    """Return the losses and decisions of classifiers for people who have moved.
 
     Args:
         people: Borrowers.
-        theta: Weights, (m, 11).
-        shift: How far everybody's changeable features have moved, (m, k).
+        theta: Weights of m classifiers, (m, 11).
+        shift: Distance that people have moved in each changeable feature, (m, k).
 
     Returns:
-        loss (m,), mean logistic loss and penalty; accuracy (m,); refused (m, 2), the share of those who pay back and of
-        those who don't whose score is above 0.
+        A dict of arrays:
+
+        - loss: mean logistic loss plus the penalty, (m,)
+        - accuracy: fraction of correct decisions, (m,)
+        - refused: fractions refused, of the people who pay back and of the people who fall behind, (m, 2)
     """
     risk = {
         "loss": np.empty(len(theta)),
@@ -248,7 +245,7 @@ def published_risk(
         people.sums,
         np.ascontiguousarray(theta, np.float64),
         np.ascontiguousarray(shift, np.float64),
-        config.places,
+        config.changeable_indices,
         config.penalties,
         np.empty(BLOCK + len(theta)),
         *risk.values(),
@@ -256,13 +253,13 @@ def published_risk(
     return risk
 
 
-# Edges of the bins in which scores are counted for pictures.
-SCORES = np.linspace(-6, 6, 49)
+SCORE_EDGES = np.linspace(-6, 6, 49)  # edges of the bins in pictures
 
 
-def share_by_score(score: ndarray) -> list[float]:
-    """Return the share of people in each bin of SCORES; those beyond the ends are in the outermost bins."""
-    counts = np.histogram(np.clip(score, SCORES[0], SCORES[-1]), SCORES)[0]
+def score_histogram(score: ndarray) -> list[float]:
+    """Return the fraction of people in each bin of SCORE_EDGES; the outermost bins include all scores beyond."""
+    clipped = np.clip(score, SCORE_EDGES[0], SCORE_EDGES[-1])
+    counts = np.histogram(clipped, SCORE_EDGES)[0]
     return (counts / len(score)).tolist()
 
 
@@ -271,89 +268,102 @@ def share_by_score(score: ndarray) -> list[float]:
 
 def probability(score: ndarray) -> ndarray:
     """Return 1 / (1 + exp(-score)), without overflow."""
-    fall = np.exp(-np.abs(score))
-    return np.where(score >= 0, 1.0, fall) / (1.0 + fall)
+    decay = np.exp(-np.abs(score))
+    return np.where(score >= 0, 1.0, decay) / (1.0 + decay)
 
 
 def logistic_loss(
     table: ndarray, labels: ndarray, theta: ndarray, config: CreditConfig
 ) -> tuple:
-    """Return the mean logistic loss and penalty of a classifier theta (p,) on a table (n, p), and its gradient."""
+    """Return the mean logistic loss plus the penalty, and its gradient (p,).
+
+    Args:
+        table: Features, (n, p).
+        labels: Labels, (n,).
+        theta: Weights, (p,).
+        config: The penalty is taken from here.
+    """
     score = table @ theta
     penalties = config.penalties[-len(theta) :]
     error = probability(score) - labels
-    loss = (
-        np.mean(np.logaddexp(0.0, score) - labels * score) + 0.5 * penalties @ theta**2
-    )
-    return loss, table.T @ error / len(labels) + penalties * theta
+    losses = np.logaddexp(0.0, score) - labels * score
+    loss = np.mean(losses) + 0.5 * penalties @ theta**2
+    gradient = table.T @ error / len(labels) + penalties * theta
+    return loss, gradient
 
 
 def fit(
     table: ndarray, labels: ndarray, config: CreditConfig, start: Any = None
 ) -> ndarray:
-    """Return the weights (p,) with the smallest `logistic_loss`, by Newton's method with halved steps.
+    """Return the weights (p,) with the smallest `logistic_loss`.
+
+    Newton's method is used. Its steps are halved until the loss falls.
 
     Args:
-        table: (n, p), a column of ones at the end.
-        labels: (n,).
-        config: For the penalty.
-        start: First weights; zeros by default.
+        table: Features and a last column of ones, (n, p).
+        labels: Labels, (n,).
+        config: The penalty is taken from here.
+        start: Initial weights; zeros by default.
     """
-    theta = np.zeros(table.shape[1]) if start is None else np.array(start, np.float64)
+    theta = np.zeros(table.shape[1])
+    if start is not None:
+        theta = np.array(start, np.float64)
     penalties = config.penalties[-len(theta) :]
     loss, gradient = logistic_loss(table, labels, theta, config)
     for _ in range(100):
-        chance = probability(table @ theta)
-        weighted = table * (chance * (1 - chance))[:, None]
-        curvature = weighted.T @ table / len(labels) + np.diag(penalties)
-        step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
-        promised = gradient @ step  # decrease of the loss
-        if not promised > 1e-12:
+        p = probability(table @ theta)
+        weighted = table * (p * (1 - p))[:, None]
+        hessian = weighted.T @ table / len(labels) + np.diag(penalties)
+        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        expected_decrease = gradient @ step
+        if not expected_decrease > 1e-12:
             return theta - step
-        share = 1.0
-        while share > 1e-6:
-            ahead, slope = logistic_loss(table, labels, theta - share * step, config)
-            if ahead <= loss - 1e-4 * share * promised:
+        length = 1.0
+        while length > 1e-6:
+            next_theta = theta - length * step
+            next_loss, next_gradient = logistic_loss(table, labels, next_theta, config)
+            if next_loss <= loss - 1e-4 * length * expected_decrease:
                 break
-            share /= 2
+            length /= 2
         else:
             return theta
-        theta = theta - share * step
-        loss = ahead
-        gradient = slope
+        theta = next_theta
+        loss = next_loss
+        gradient = next_gradient
     return theta
 
 
-def moved(people: Borrowers, shift: Any, config: CreditConfig) -> ndarray:
-    """Return a new table (n, 11) of people who have moved by shift (k,)."""
+def shifted_table(people: Borrowers, shift: Any, config: CreditConfig) -> ndarray:
+    """Return a new table (n, 11) of people who have moved by `shift` (k,)."""
     table = people.table.copy()
-    table[:, config.places] += shift
+    table[:, config.changeable_indices] += shift
     return table
 
 
-def answered(people: Borrowers, theta: ndarray, config: CreditConfig) -> ndarray:
+def response_table(people: Borrowers, theta: ndarray, config: CreditConfig) -> ndarray:
     """Return a new table (n, 11) of people who have moved in response to weights (11,)."""
-    return moved(people, best_response(theta, config), config)
+    return shifted_table(people, best_response(theta, config), config)
 
 
 def retrain(people: Borrowers, theta: ndarray, config: CreditConfig) -> ndarray:
-    """Return the weights that are best on the people whom weights (11,) have moved: the paper's map G(theta)."""
-    return fit(answered(people, theta, config), people.labels, config, start=theta)
+    """Return the best weights for people who have moved in response to `theta` (11,): the paper's map G(theta)."""
+    table = response_table(people, theta, config)
+    return fit(table, people.labels, config, start=theta)
 
 
 def promise_table(people: Borrowers, epsilon: float = 1.0) -> pd.DataFrame:
-    """Compute what a score promises and what it costs, against how much it trusts what people can change.
+    """Compute the loss of a score before and after people respond to it, for weights of different strength.
 
-    The weights are the best for people as they began. Those of the features that can be changed are multiplied by
+    The weights are the best ones for people who haven't moved. The weights of changeable features are multiplied by
     `strength`: 0 leaves them out, 1 takes them as learned.
 
     Args:
         people: Borrowers.
-        epsilon: How far people move for a weight of 1, in standard units.
+        epsilon: Distance that people move for a weight of 1, in standard units.
 
     Returns:
-        DataFrame: strength from 0 to 2, promised and paid, the loss before and after people have moved.
-        attrs["source"] describes the people.
+        DataFrame with the columns strength, from 0 to 2, promised, the loss before people have moved, and paid, the
+        loss after it. attrs["source"] describes the people.
     """
     import pandas as pd
 
@@ -361,7 +371,7 @@ def promise_table(people: Borrowers, epsilon: float = 1.0) -> pd.DataFrame:
     strength = np.linspace(0.0, 2.0, 81)
     past = fit(people.table, people.labels, config)
     theta = np.repeat(past[None], len(strength), axis=0)
-    theta[:, config.places] *= strength[:, None]
+    theta[:, config.changeable_indices] *= strength[:, None]
     move = best_response(theta, config)
     promised = published_risk(people, theta, 0 * move, config)["loss"]
     paid = published_risk(people, theta, move, config)["loss"]
@@ -375,64 +385,68 @@ def promise_table(people: Borrowers, epsilon: float = 1.0) -> pd.DataFrame:
 
 
 def stable_point(people: Borrowers, config: CreditConfig) -> ndarray:
-    """Return weights that are best on the very people whom they move: retraining leaves them as they are.
+    """Return the stable weights, which are the best ones for people who have responded to them.
 
-    They are a root of the gradient, so they are found even if repeated retraining runs in circles. Raises
-    ArithmeticError if the search doesn't converge.
+    Retraining doesn't change stable weights. They are computed as a root of the gradient, so they are found even if
+    repeated retraining runs in circles.
+
+    Raises:
+        ArithmeticError: The search doesn't converge.
     """
     from scipy.optimize import root
 
     def gradient(theta):
-        table = answered(people, theta, config)
+        table = response_table(people, theta, config)
         return logistic_loss(table, people.labels, theta, config)[1]
 
     past = fit(people.table, people.labels, config)
-    found = root(gradient, past, tol=1e-11)
-    if np.abs(gradient(found.x)).max() > 1e-8:
+    result = root(gradient, past, tol=1e-11)
+    if np.abs(gradient(result.x)).max() > 1e-8:
         raise ArithmeticError(
-            f"no stable point was found for epsilon = {config.epsilon:g} ({found.message})"
+            f"no stable point was found for epsilon = {config.epsilon:g} ({result.message})"
         )
-    return found.x
+    return result.x
 
 
 def optimum(people: Borrowers, config: CreditConfig) -> ndarray:
-    """Return the weights with the smallest loss after people have responded, as a lender with foresight publishes.
+    """Return the weights with the smallest loss after people have responded to them.
 
-    The loss can have several minima. The better of two descents is returned: from the weights that are best on unmoved
-    people, with and without those of what can be changed.
+    The loss can have several minima. Two descents are made, and the better result is returned. The first starts from
+    the best weights for people who haven't moved, the second from these without the weights of changeable features.
     """
     from scipy.optimize import minimize
 
     def performative(theta):
-        table = answered(people, theta, config)
+        table = response_table(people, theta, config)
         loss, gradient = logistic_loss(table, people.labels, theta, config)
-        # A change of a weight also moves everybody. Its effect is the mean error times the weight. The mean error is
+        # A change of a weight also moves all people. Its effect is the mean error times the weight. The mean error is
         # the gradient of the bias without its penalty.
         error = gradient[-1] - config.penalties[-1] * theta[-1]
-        gradient[config.places] -= config.epsilon * error * theta[config.places]
+        changeable = config.changeable_indices
+        gradient[changeable] -= config.epsilon * error * theta[changeable]
         return loss, gradient
 
     first = fit(people.table, people.labels, config)
     second = first.copy()
-    second[config.places] = 0.0
-    ends = [
+    second[config.changeable_indices] = 0.0
+    results = [
         minimize(performative, start, jac=True, method="BFGS", options={"gtol": 1e-9})
         for start in (first, second)
     ]
-    return min(ends, key=lambda end: end.fun).x
+    return min(results, key=lambda result: result.fun).x
 
 
 @lru_cache(maxsize=16)
 def candidate_classifiers(people: Borrowers, config: CreditConfig) -> dict:
     """Return five classifiers that a lender might publish, {name: weights}."""
     past = fit(people.table, people.labels, config)
-    fixed = np.delete(np.arange(len(WEIGHTS)), config.places)
-    unmoved = np.zeros(len(past))
-    unmoved[fixed] = fit(people.table[:, fixed], people.labels, config)
+    fixed = np.delete(np.arange(len(WEIGHTS)), config.changeable_indices)
+    fixed_only = np.zeros(len(past))
+    fixed_only[fixed] = fit(people.table[:, fixed], people.labels, config)
     return {
         "know nothing": np.zeros(len(past)),
         "trained on the past": past,
         "half as strong": past / 2,
-        "only what cannot change": unmoved,
+        "only what cannot change": fixed_only,
         "trained once more": retrain(people, past, config),
     }

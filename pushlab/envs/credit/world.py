@@ -1,4 +1,4 @@
-"""Credit: publish a score, and people change what it looks at."""
+"""Credit: a published score, and people who change their features in response."""
 
 from __future__ import annotations
 
@@ -19,63 +19,59 @@ from pushlab.envs.credit.rules import (
     cost,
     credit_config,
     fit,
-    moved,
     optimum,
     published_risk,
-    share_by_score,
+    score_histogram,
+    shifted_table,
 )
 from pushlab.envs.ode.models import whynot_preset
 from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import (
-    demand,
-    in_short,
-    naming,
-    numbers,
-    one_of,
-)
+from pushlab.ground.arguments import demand, in_short, naming, numbers, one_of
 
 GROUPS = ("repaid", "behind")  # label 0 and label 1
-TOLD = ("loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")
-BOUND = 20.0  # of every weight
-SLACK = 1e-9  # what rounding can add to a bound
+INFO_KEYS = ("loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")
+MAX_WEIGHT = 20.0  # bound of the absolute value of each weight
+SLACK = 1e-9  # rounding error that bounds allow for
 
 
 class Credit(World):
-    """Publish the weights of a credit score each round; people change their features to look better.
+    """Publish the weights of a credit score in each round; people change their features in response.
 
-    The score of a person is weights · features + bias, the log-odds of falling 90 days behind; above 0 they are
-    refused. Everybody moves the features that can be changed against the weights, by epsilon times the weight
-    (`pushlab.envs.credit.rules`). Who falls behind stays as it is.
+    A person's score is weights · features + bias, the log-odds of falling 90 days behind. People with a score above 0
+    are refused. All people move their changeable features against the weights, by epsilon times the weight
+    (`pushlab.envs.credit.rules`). Their labels don't change.
 
     Observation:
-        "summary": Box(8,) float64: the mean of each of the three features that can be changed, of those who paid back,
-        the same of those who fell behind, in standard units, and the shares of both groups that were refused (0 at the
-        start). "table": Dict of "features", Box(n, 11) float64, everybody's features now and a column of ones, and
-        "labels", Box(n,), 1 for those who fell behind.
+        "summary": Box(8,), float64: the means of the three changeable features, first of the people who paid back, then
+        of those who fell behind, in standard units; and the fractions of both groups that were refused, 0 at the start.
+        "table": Dict of "features", Box(n, 11), float64, the current features of all people and a column of ones; and
+        "labels", Box(n,), 1 for people who fell behind.
 
     Action:
-        "discrete": Discrete, one of `candidates`, whose names are in `world.candidates`. "box": Box(11,) float64, the
-        weights in the order of FEATURES, then the bias, within -20 and 20: what a lender who trains publishes,
-        and the original's action.
+        "discrete": Discrete, one of `candidates`, whose names are in `world.candidates`. "box": Box(11,), float64, the
+        weights in the order of FEATURES, then the bias, each from -20 to 20. This is the original's action, which
+        lenders who retrain need.
 
     Reward:
         Minus the loss: the mean logistic loss on people after they have moved, plus l2_penalty / 2 times the squared
         length of the weights.
 
     Dynamics:
-        Without memory, people answer the weights in each round from where they began. With memory they answer from
-        where they are, so that they go on moving.
+        Without memory, people respond in each round from their original features. With memory they respond from their
+        current features, so they keep moving.
 
     Start:
-        Nobody has moved; or everybody has answered the weights options={"theta": ...}, (11,) or one row for each copy.
+        The original features; or people who have responded to the weights options={"theta": ...}, (11,) or one row for
+        each copy.
 
     End:
         Never terminated; truncated at `config.end_time`, after 25 rounds.
 
     Info:
-        "time", rounds; and of the last step, 0 before the first: "loss"; "accuracy", the share of right decisions;
-        "refused_repaid" and "refused_behind", the shares of both groups; "moved", how far everybody is from where they
-        began, in standard units; "cost", the cost of the step for a person, in units of the score.
+        "time", in rounds. The others describe the last step and are 0 before the first: "loss"; "accuracy", the
+        fraction of correct decisions; "refused_repaid" and "refused_behind", the fractions of both groups; "moved", the
+        distance of people from their original features, in standard units; "cost", a person's cost of the step, in
+        units of the score.
 
     Args:
         people: None for 18,357 generated people, the path of a table like Kaggle's cs-training.csv, or Borrowers
@@ -85,23 +81,23 @@ class Credit(World):
         preset: "whynot": WhyNot's epsilon 0.1, no penalty, 5 rounds. `config` overrides it.
         actions: "discrete" or "box".
         candidates: {name: weights} for "discrete"; None computes five from the people.
-        observe: "summary" or "table". The table is what the original shows and what a lender retrains on, 1.6 MB a
-            step. For logs and learning agents the summary is better; `env.unwrapped.features` has the table then.
+        observe: "summary" or "table". The table is the original's observation, which lenders who retrain need, with
+            1.6 MB a step. The summary is better for logs and learning agents; `env.unwrapped.features` has the table.
         reference: "whynot-0.12" has the original's rules, see below, and its preset. With actions="box" and
-            observe="table" that is WhyNot's environment.
+            observe="table" this is WhyNot's environment.
 
     Attributes:
-        config, time, people, features, labels: Of the environment; features (n, 11) are the current ones.
+        config, time, people, features, labels: As in WhyNot; features (n, 11) are the current ones.
 
     Source:
         Perdomo, Zrnic, Mendler-Dünner & Hardt (2020), Performative Prediction, ICML; Hardt, Megiddo, Papadimitriou &
         Wootters (2016), Strategic Classification, ITCS; the simulator in WhyNot 0.12.
 
-    WhyNot has faults that this world doesn't have. There the loss itself is the reward, so that the best agent is the
-    one who scores worst. The loss is taken after people have answered the same weights twice. The penalty leaves the
-    bias out, and a free bias ends retraining in two rounds for every epsilon (everybody moves alike, and the bias takes
-    it back), so that the circles of a large epsilon are never seen. Large scores overflow, spaces are infinite, and an
-    episode registered with 100 steps ends after 5. reference="whynot-0.12" brings back the first three.
+    WhyNot has faults that this world doesn't have. There the reward is the loss itself, so the best agent has the worst
+    classifier. The loss is computed after people have responded to the same weights twice. The penalty leaves out the
+    bias. A free bias ends retraining in two rounds for every epsilon, because all people move alike and the bias undoes
+    it; the circles of a large epsilon therefore never occur. Large scores overflow, spaces are infinite, and an episode
+    registered with 100 steps ends after 5. reference="whynot-0.12" restores the first three.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/Credit-v0")
@@ -109,11 +105,12 @@ class Credit(World):
     >>> observation.shape, list(env.unwrapped.world.candidates)[1]
     ((8,), 'trained on the past')
     >>> observation, reward, terminated, truncated, info = env.step(1)
-    >>> round(reward, 3), round(info["moved"], 3)       # half of those who fall behind are accepted
+    >>> round(reward, 3), round(info["moved"], 3)       # half of the people who fall behind are accepted
     (-0.508, 0.667)
     """
 
-    name, drawing = "Credit-v0", "credit_scores"
+    name = "Credit-v0"
+    drawing = "credit_scores"
     options = ("theta",)
     exports = ("config", "time", "people", "features", "labels")
 
@@ -128,7 +125,7 @@ class Credit(World):
         reference: str | None = None,
     ):
         one_of("actions", actions, ("discrete", "box"))
-        self.observed = one_of("observe", observe, ("summary", "table"))
+        self._observation_kind = one_of("observe", observe, ("summary", "table"))
         self.config = credit_config(config, whynot_preset(reference, preset))
         self.reference = reference
         if reference is not None:
@@ -136,68 +133,70 @@ class Credit(World):
         with naming("people", people):
             self.people = load_borrowers(people)
         self.steps = self.most_steps = self.config.end_time - self.config.start_time
-        self._places = self.config.places
+        self._changeable = self.config.changeable_indices
         self._set_actions(actions, candidates)
         self._set_observations()
 
     def _set_actions(self, actions, candidates):
         if actions == "box":
-            demand(candidates is None, "candidates are for actions='discrete'")
+            demand(candidates is None, "candidates need actions='discrete'")
             self.candidates = None
             shape = (len(WEIGHTS),)
-            self.action_space = Box(-BOUND, BOUND, shape, np.float64)
+            self.action_space = Box(-MAX_WEIGHT, MAX_WEIGHT, shape, np.float64)
             self.action_names = WEIGHTS
             return
         if candidates is None:
             candidates = candidate_classifiers(self.people, self.config)
         demand(
             isinstance(candidates, dict) and candidates,
-            f"candidates is {{name: weights}}; got {in_short(candidates)}",
+            f"candidates must be {{name: weights}}; got {in_short(candidates)}",
         )
         self.candidates = {
-            str(name): self._as_weights(f"candidates: {name!r}", weights)
+            str(name): self._validate_weights(f"candidates: {name!r}", weights)
             for name, weights in candidates.items()
         }
         self._weights = np.array(list(self.candidates.values()))
         self.action_space = Discrete(len(self.candidates))
         self.action_choices = [("classifier", list(self.candidates))]
 
-    def _as_weights(self, name, weights, copies=None):
-        """Return weights as an array (11,), or (copies, 11)."""
+    def _validate_weights(self, name, weights, copies=None):
+        """Return weights as an array (11,) or (copies, 11)."""
         array = numbers(name, weights)
         n = len(WEIGHTS)
         demand(
             array.shape in ((n,), (copies, n)),
-            f"{name} has {n} weights, one for each feature and the bias; got the shape {array.shape}",
+            f"{name} must have {n} weights, one for each feature and the bias; got the shape {array.shape}",
         )
         demand(
-            (np.abs(array) <= BOUND).all(),
-            f"{name} has weights from {-BOUND:g} to {BOUND:g}, the bound; got {in_short(weights)}",
+            (np.abs(array) <= MAX_WEIGHT).all(),
+            f"{name} must have weights from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}; got {in_short(weights)}",
         )
         return array
 
     def _set_observations(self):
         config = self.config
-        # With memory every round can add a step, and the start another one.
-        rounds = self.steps + 1 if config.memory else 1
-        reach = config.epsilon * BOUND * rounds * (1 + SLACK) + SLACK
-        if self.observed == "table":
-            self.observation_space = self._table_space(reach)
+        # With memory each round can add a move, and so can the start.
+        n_moves = self.steps + 1 if config.memory else 1
+        max_shift = config.epsilon * MAX_WEIGHT * n_moves * (1 + SLACK) + SLACK
+        if self._observation_kind == "table":
+            self.observation_space = self._table_space(max_shift)
             return
-        self._means = self.people.means[:, self._places]
-        low = np.append(self._means - reach, [0, 0])
-        high = np.append(self._means + reach, [1, 1])
+        self._means = self.people.means[:, self._changeable]
+        low = np.append(self._means - max_shift, [0, 0])
+        high = np.append(self._means + max_shift, [1, 1])
         self.observation_space = Box(low, high, dtype=np.float64)
-        names = [f"{name}.{group}" for group in GROUPS for name in config.changeable]
+        names = []
+        for group in GROUPS:
+            names += [f"{name}.{group}" for name in config.changeable]
         self.observation_names = (*names, *(f"refused.{group}" for group in GROUPS))
 
-    def _table_space(self, reach):
+    def _table_space(self, max_shift):
         features = self.people.features
         n = len(features)
         low = np.append(features.min(axis=0) - SLACK, 0.0)
         high = np.append(features.max(axis=0) + SLACK, 1.0)
-        low[self._places] -= reach
-        high[self._places] += reach
+        low[self._changeable] -= max_shift
+        high[self._changeable] += max_shift
         rows = [np.tile(bound, (n, 1)) for bound in (low, high)]
         return Dict(
             {
@@ -208,9 +207,9 @@ class Credit(World):
 
     def initial(self, draws, options):
         n = len(draws)
-        shift = np.zeros((n, len(self._places)))
+        shift = np.zeros((n, len(self._changeable)))
         if "theta" in options:
-            theta = self._as_weights("theta", options["theta"], n)
+            theta = self._validate_weights("theta", options["theta"], n)
             shift = shift + best_response(theta, self.config)
         return {
             "shift": shift,
@@ -219,37 +218,38 @@ class Credit(World):
         }
 
     def advance(self, state, action, draws):
-        if self._known is None:
+        if self._candidate_outcomes is None:
             theta = action
             if self.candidates is not None:
                 theta = self._weights.take(action, axis=0)
             return self._publish(state, theta)
         outcome = {
-            key: values.take(action, axis=0) for key, values in self._known.items()
+            key: values.take(action, axis=0)
+            for key, values in self._candidate_outcomes.items()
         }
-        after = {
+        next_state = {
             "shift": outcome.pop("shift"),
             "refused": outcome.pop("refused"),
             "step": state["step"] + 1,
         }
         outcome["before"] = state["shift"]
-        return after, outcome
+        return next_state, outcome
 
     @cached_property
-    def _known(self):
-        """The outcome of each candidate if people have no memory, the same in every round; otherwise None."""
+    def _candidate_outcomes(self):
+        """The outcomes of all candidates, which are the same in every round; None if people have memory."""
         if self.candidates is None or self.config.memory:
             return None
         start = self.initial(self._weights, {})
-        after, outcome = self._publish(start, self._weights)
-        return {**outcome, "shift": after["shift"], "refused": after["refused"]}
+        state, outcome = self._publish(start, self._weights)
+        return {**outcome, "shift": state["shift"], "refused": state["refused"]}
 
     def _publish(self, state, theta):
         shift = move = best_response(theta, self.config)
         if self.config.memory:
             shift = state["shift"] + move
-        judged = shift if self.reference is None else shift + move
-        risk = published_risk(self.people, theta, judged, self.config)
+        scored = shift if self.reference is None else shift + move
+        risk = published_risk(self.people, theta, scored, self.config)
         loss = risk["loss"]
         refused = risk["refused"]
         outcome = {
@@ -268,9 +268,9 @@ class Credit(World):
     def observe(self, state):
         shift = state["shift"]
         n = len(shift)
-        if self.observed == "table":
+        if self._observation_kind == "table":
             table = np.repeat(self.people.table[None], n, axis=0)
-            table[:, :, self._places] += shift[:, None]
+            table[:, :, self._changeable] += shift[:, None]
             labels = np.repeat(self.people.labels[None], n, axis=0)
             return {"features": table, "labels": labels}
         means = self._means + shift[:, None]
@@ -281,39 +281,39 @@ class Credit(World):
 
     def info(self, state, outcome):
         if outcome is None:
-            outcome = dict.fromkeys(TOLD, np.zeros(len(state["step"])))
+            outcome = dict.fromkeys(INFO_KEYS, np.zeros(len(state["step"])))
         return {
             "time": self.config.start_time + state["step"].astype(np.float64),
-            **{key: outcome[key] for key in TOLD},
+            **{key: outcome[key] for key in INFO_KEYS},
         }
 
     @reading
     def time(self, env: Any) -> float:
-        """The current round; before the first reset the start time."""
+        """The current round, or the start time before the first reset."""
         step = 0 if env.state is None else env.state["step"][0]
         return float(self.config.start_time + step)
 
     @reading
     def features(self, env: Any) -> ndarray:
-        """Everybody's current features and a column of ones, (n, 11), a new array."""
+        """The current features of all people and a column of ones, (n, 11), a new array."""
         shift = 0.0 if env.state is None else env.state["shift"][0]
-        return moved(self.people, shift, self.config)
+        return shifted_table(self.people, shift, self.config)
 
     @property
     def labels(self) -> ndarray:
-        """Who fell behind, (n,), read-only."""
+        """1 for people who fell behind, otherwise 0, (n,), read-only."""
         return self.people.labels
 
     @cached_property
-    def past(self) -> ndarray:
-        """The weights that are best on people who haven't moved, (11,)."""
+    def past_weights(self) -> ndarray:
+        """The best weights for people who haven't moved, (11,)."""
         return fit(self.people.table, self.people.labels, self.config)
 
     @cached_property
     def best_loss(self) -> float | None:
-        """The smallest loss after people have answered; None with memory, since they never come to rest then.
+        """The smallest loss after people have responded.
 
-        None with a reference, too, whose loss differs.
+        It is None with memory, since people never stop moving, and with a reference, whose loss is another.
         """
         if self.config.memory or self.reference is not None:
             return None
@@ -324,23 +324,22 @@ class Credit(World):
     def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.credit_scores` draws, a plain dict.
 
-        - `env`, `step`, `of`: Name of the world, round, number of rounds.
-        - `people`, `source`, `epsilon`, `memory`: How many people, from where, how easily they
-          move, and whether they stay there.
+        - `env`, `step`, `of`: Name of the world, current round, and number of rounds.
+        - `people`, `source`: Number of people, and their source.
+        - `epsilon`, `memory`: Parameters of the config.
         - `theta`, `choice`: {weight: value} published, and the name of the candidate or None.
-        - `scores`: For those who paid back and those who fell behind: the share of people in each
-          bin of SCORES where everybody began, and where they are now; before the first step by the
-          weights of the past.
-        - `refused`: The shares refused in the same four cases.
-        - `promised`: The loss of the weights on people as they were when the weights were
-          published.
+          Before the first step, `theta` has the best weights for people who haven't moved.
+        - `scores`: Fractions of people in each bin of SCORE_EDGES: [[original, current], …], first
+          for the people who paid back, then for the people who fell behind.
+        - `refused`: Fractions refused in the same four cases.
+        - `promised`: Loss of the weights on people before they responded to them.
         - `best`: The lowest loss that can be reached, or None.
-        - `shift`, `words`: {feature: standard deviations that people have moved}, {feature: its
-          name in words}.
-        - `loss`, `accuracy`, `cost`, `reward`: Of the last round; missing before the first.
+        - `shift`: {feature: distance that people have moved, in standard deviations}.
+        - `words`: {feature: label}.
+        - `loss`, `accuracy`, `cost`, `reward`: Results of the last round; missing before the first.
         """
         shift = state["shift"][at]
-        theta = self.past
+        theta = self.past_weights
         before = shift
         choice = None
         last_round = {}
@@ -355,11 +354,13 @@ class Credit(World):
         shifts = np.stack([0 * shift, before, shift])
         risk = published_risk(self.people, np.stack([theta] * 3), shifts, self.config)
         score = self.people.table @ theta
-        moved_by = theta[self._places] @ shift
+        change = theta[self._changeable] @ shift
         scores = []
         for group in (0, 1):
-            first = score[self.people.labels == group]
-            scores.append([share_by_score(first), share_by_score(first + moved_by)])
+            original = score[self.people.labels == group]
+            scores.append(
+                [score_histogram(original), score_histogram(original + change)]
+            )
         return {
             "env": self.name,
             "step": int(state["step"][at]),

@@ -1,1 +1,1 @@
-"""The dynamical systems: `pushlab/ODE-…`, integrated from one intervention to the next."""
+"""Dynamical systems, `pushlab/ODE-…`: simulators that are integrated from one action to the next."""

@@ -1,8 +1,8 @@
-"""HIV within one patient under two drugs, which never cure but can train the immune system to hold the virus.
+"""HIV in a patient under two drugs, which can't cure but can train the immune system to control the virus.
 
 Source: Adams, Banks, Kwon & Tran (2004), Dynamic multidrug therapies for HIV: optimal and STI control approaches,
 Math. Biosci. Eng. 1(2), 223-241: equations 2.1, parameters of table 1, steady states of table 2. The papers list the
-state as (T1, T2, T1*, T2*, V, E). Here, as in WhyNot, a cell is beside its infected kind: T1, T1*, T2, T2*, V, E.
+state as (T1, T2, T1*, T2*, V, E). Here, as in WhyNot, infected cells follow healthy ones: T1, T1*, T2, T2*, V, E.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from pushlab.envs.ode.models import (
     read_interventions,
     read_variables,
 )
-from pushlab.envs.ode.world import DETECTED, ODE
+from pushlab.envs.ode.world import MIN_LOGGED, ODE
 from pushlab.ground.arguments import demand, in_short, number
 from pushlab.ground.compiled import inlined
 
-FACTOR_2 = 0.30103  # in powers of ten
+LOG10_2 = 0.30103
 
-# Named as in the paper; the last lines are those of the reward and of the clock.
+# Names are the paper's. The last lines are parameters of the reward and of the time.
 HIVConfig = config_class(
     __name__,
     "HIVConfig",
@@ -34,7 +34,7 @@ d_1         0.01    1/day            death of type 1 cells
 d_2         0.01    1/day            death of type 2 cells
 k_1         8e-7   ml/(copies day)  infection of type 1 cells
 k_2         1e-4    ml/(copies day)  infection of type 2 cells
-f           0.34    -                how much of the RT inhibitor's effect reaches type 2 cells
+f           0.34    -                fraction of the RT inhibitor's effect in type 2 cells
 delta       0.7     1/day            death of infected cells
 m_1         1e-5   ml/(cells day)   killing of infected type 1 cells by immune effectors
 m_2         1e-5   ml/(cells day)   killing of infected type 2 cells by immune effectors
@@ -54,8 +54,8 @@ Q           0.1     ml/copies        cost of the virus in the reward
 R1          20000   -                cost of the reverse transcriptase inhibitor in the reward
 R2          20000   -                cost of the protease inhibitor in the reward; 2000 in the literature
 S           1000    ml/cells         worth of immune effectors in the reward
-start_time  0       days             when an episode begins
-end_time    400     days             when an episode ends
+start_time  0       days             beginning of an episode
+end_time    400     days             end of an episode
 """,
 )
 
@@ -88,14 +88,14 @@ def derivative(time, y, constants, dose, slope):
         )
         births = p.b_E * (infected + p.K_D)
         deaths = p.d_E * (infected + p.K_B)
-        # Both fractions of the paper over one denominator.
-        crowded = infected / ((infected + p.K_B) * (infected + p.K_D))
-        slope[5, i] = p.lambda_E + ((births - deaths) * crowded - p.delta_E) * E
+        # The two fractions in the paper with their common denominator.
+        factor = infected / ((infected + p.K_B) * (infected + p.K_D))
+        slope[5, i] = p.lambda_E + ((births - deaths) * factor - p.delta_E) * E
 
 
 @inlined
 def reward(before, values, dose, constants, earned):
-    """Fill `earned`: effectors are worth S each, virus costs Q, the drugs R1 and R2 times their efficacy squared."""
+    """Fill `earned`: S for each effector, minus Q for each virus, and R1 and R2 times the drugs' squared efficacy."""
     p = constants[0]
     for i in range(len(values)):
         V = values[i, 4]
@@ -104,11 +104,11 @@ def reward(before, values, dose, constants, earned):
         earned[i] = p.S * E - p.Q * V - drugs - p.R2 * dose[i, 1] ** 2
 
 
-def upper(p, start, ranges):
-    """Return upper bounds of the state: cells are at most produced and never die faster than they must, and so on.
+def upper_bounds(p, start, ranges):
+    """Return upper bounds: each variable has the highest production and the lowest loss.
 
-    Effectors have no bound of their own. They can't grow faster than at the number of infected cells that suits them
-    best, for as long as the episode lasts.
+    The equations don't bound effectors. They grow at most at the rate for the most favourable number of infected
+    cells, during the entire episode.
     """
     cells_1 = max(start[0] + start[1], p.lambda_1 / min(p.d_1, p.delta))
     cells_2 = max(start[2] + start[3], p.lambda_2 / min(p.d_2, p.delta))
@@ -148,7 +148,7 @@ E    cells/ml   immune effectors        30 300 3e3 3e4 3e5
     },
     derivative=derivative,
     reward=reward,
-    upper=upper,
+    upper_bounds=upper_bounds,
     interventions=read_interventions(
         """
 epsilon_1  RT inhibitor        0  0.7  -
@@ -162,10 +162,10 @@ epsilon_2  protease inhibitor  0  0.3  -
 
 
 class HIV(ODE):
-    """Treat an HIV infection with two drugs that never cure, but can train the immune system to hold the virus.
+    """Treat an HIV infection with two drugs, which can't cure but can train the immune system to control the virus.
 
     Observation:
-        Box(6,), float64, in this order (the papers list T2 second):
+        Box(6,), float64, in this order (T2 is second in the papers):
 
         - T1, T1*: healthy and infected CD4+ cells, cells/ml
         - T2, T2*: healthy and infected macrophages, cells/ml
@@ -181,24 +181,24 @@ class HIV(ODE):
         0.7), 3 both. With actions="box" Box(2,): epsilon_1 in [0, 0.7], epsilon_2 in [0, 0.3].
 
     Reward:
-        S E - Q V - R1 epsilon_1² - R2 epsilon_2², of the state after the step. S is 1000, Q 0.1, R1 and R2 20000 as in
-        WhyNot. preset="ernst2006" has R2 = 2000, as public versions of that experiment do.
+        S E - Q V - R1 epsilon_1² - R2 epsilon_2² for the state after the step. S is 1000, Q 0.1, R1 and R2 20000, as in
+        WhyNot. preset="ernst2006" has R2 = 2000, as in public versions of that experiment.
 
     Start:
         "early infection", "unhealthy" (the steady state without treatment) or "healthy" (the steady state in which the
-        immune system holds the virus by itself).
+        immune system controls the virus without drugs).
 
     End:
-        Truncated at config.end_time, 400 days. A decision a day, or every 5 days with timestep=5.
+        Truncated at config.end_time, 400 days. Decisions are daily, or every 5 days with timestep=5.
 
     Info:
         "time", days.
 
     Args:
-        Those of `ODE` except the model.
+        The arguments of `ODE` except the model.
 
     Source:
-        Adams, Banks, Kwon & Tran (2004), Math. Biosci. Eng. 1(2), 223-241. As an environment in WhyNot 0.12, where all
+        Adams, Banks, Kwon & Tran (2004), Math. Biosci. Eng. 1(2), 223-241. An environment in WhyNot 0.12, in which all
         environments share one config. Ernst, Stan, Gonçalves & Wehenkel (2006), Proc. 45th IEEE CDC, 667-672, decide
         every 5 days.
 
@@ -216,34 +216,36 @@ class HIV(ODE):
 
 
 class HIVGoal(HIV):
-    """Bring the same patient to a goal; for agents that learn from goals, also by hindsight.
+    """Treat the same patient to reach a goal; for agents that learn from goals, also by hindsight.
 
     Observation:
         Dict: "observation" as in `ODE-HIV-v0`, with log_observation=True by default; "achieved_goal" and
-        "desired_goal", Box(3,), the base-10 logarithms of T1, V and E. `observe`, `bins` and `noise` leave goals as
-        they are.
+        "desired_goal", Box(3,), the base-10 logarithms of T1, V and E. `observe`, `bins` and `noise` don't change
+        goals.
 
     Reward:
-        0 if the achieved goal is within `within` of the desired one in every component, otherwise -1.
-        env.compute_reward(achieved, desired, info) returns it for one or many goals (..., 3).
+        0 if no component of the achieved goal differs from the desired goal by more than `within`, otherwise -1.
+        env.compute_reward(achieved, desired, info) returns it for one or more goals (..., 3).
 
     Start:
         As in `ODE-HIV-v0`, from "unhealthy".
 
     End:
-        After 1,000 days, with a decision every 5 days. A reached goal doesn't end the episode: the patient has to stay
+        After 1,000 days, with a decision every 5 days. Reaching the goal doesn't end the episode: the patient must stay
         there.
 
     Info:
         "time", days; "is_success", bool.
 
     Args:
-        goal: {"T1": ..., "V": ..., "E": ...}; None is the healthy steady state. Also reset(options={"goal": ...}).
-        within: In powers of ten; by default log10(2), a factor of 2.
-        arguments: Those of `ODE` except the model.
+        goal: {"T1": ..., "V": ..., "E": ...}; None is the healthy steady state. reset(options={"goal": ...}) sets the
+            goal of an episode.
+        within: Largest difference from the goal that counts as reached, in base-10 logarithms; by default log10(2), a
+            factor of 2.
+        arguments: The arguments of `ODE` except the model.
 
     Source:
-        As `ODE-HIV-v0`; goals as in Andrychowicz et al. (2017), Hindsight Experience Replay, NeurIPS.
+        As for `ODE-HIV-v0`; goals as in Andrychowicz et al. (2017), Hindsight Experience Replay, NeurIPS.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/ODE-HIV-Goal-v0")
@@ -261,38 +263,45 @@ class HIVGoal(HIV):
     def __init__(
         self,
         goal: dict[str, float] | None = None,
-        within: float = FACTOR_2,
+        within: float = LOG10_2,
         config: Any = None,
         **arguments: Any,
     ) -> None:
         if config is None or isinstance(config, Mapping):
             config = {"end_time": 1000.0, **(config or {})}
-        own = {"initial_state": "unhealthy", "timestep": 5.0, "log_observation": True}
-        super().__init__(config=config, **{**own, **arguments})
+        defaults = {
+            "initial_state": "unhealthy",
+            "timestep": 5.0,
+            "log_observation": True,
+        }
+        super().__init__(config=config, **{**defaults, **arguments})
         self.within = float(number("within", within, above=0, most=20))
-        self._aims = [self.model.names.index(name) for name in self.model.goal]
-        self._reach = self._bound()[self._aims]
-        self._goal = self._as_goal(self.model.goal if goal is None else goal)
-        aims = Box(np.log10(DETECTED), np.log10(self._reach), dtype=np.float64)
+        self._goal_columns = [self.model.names.index(name) for name in self.model.goal]
+        self._goal_bounds = self._observation_bounds()[self._goal_columns]
+        self._goal = self._validate_goal(self.model.goal if goal is None else goal)
+        goals = Box(np.log10(MIN_LOGGED), np.log10(self._goal_bounds), dtype=np.float64)
         self.observation_space = Dict(
-            observation=self.observation_space, achieved_goal=aims, desired_goal=aims
+            observation=self.observation_space, achieved_goal=goals, desired_goal=goals
         )
         self.observation_names = None
 
-    def _as_goal(self, goal):
+    def _validate_goal(self, goal):
+        """Return the base-10 logarithms of a goal {variable: value}, (3,)."""
         names = self.model.goal
         demand(
             isinstance(goal, dict) and set(goal) == set(names),
-            f"a goal gives a value to each of {', '.join(names)}; got {in_short(goal)}",
+            f"a goal needs a value for each of {', '.join(names)}; got {in_short(goal)}",
         )
         values = [
-            number(f"goal: {name}", goal[name], above=DETECTED, most=most)
-            for name, most in zip(names, self._reach.tolist())
+            number(f"goal: {name}", goal[name], above=MIN_LOGGED, most=bound)
+            for name, bound in zip(names, self._goal_bounds.tolist())
         ]
         return np.log10(values)
 
     def initial(self, draws, options):
-        goal = self._as_goal(options["goal"]) if "goal" in options else self._goal
+        goal = self._goal
+        if "goal" in options:
+            goal = self._validate_goal(options["goal"])
         state = super().initial(draws, options)
         return {**state, "goal": np.repeat(goal[None], len(draws), axis=0)}
 
@@ -303,7 +312,9 @@ class HIVGoal(HIV):
         return state, outcome
 
     def _achieved(self, state):
-        return np.log10(np.maximum(state["values"][:, self._aims], DETECTED))
+        """Return the base-10 logarithms of the goal's variables, (n, 3)."""
+        values = state["values"][:, self._goal_columns]
+        return np.log10(np.maximum(values, MIN_LOGGED))
 
     def observe(self, state):
         return {
@@ -315,7 +326,7 @@ class HIVGoal(HIV):
     def compute_reward(
         self, env: Any, achieved_goal: Any, desired_goal: Any, info: Any
     ) -> Any:
-        """Return 0.0 if the goal is achieved, otherwise -1.0, for goals (..., 3); a float for a single one."""
+        """Return 0.0 if a goal is achieved, otherwise -1.0, for goals (..., 3); a float for a single goal."""
         distances = np.abs(np.asarray(achieved_goal) - np.asarray(desired_goal))
         reward = np.where(distances.max(axis=-1) <= self.within, 0.0, -1.0)
         return reward if reward.ndim else float(reward)

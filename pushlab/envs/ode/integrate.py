@@ -1,11 +1,11 @@
-"""Numerical solvers as compiled loops, for any model: an adaptive Runge-Kutta method, and Euler's method.
+"""Numerical solvers as compiled loops, for any model: an adaptive Runge-Kutta method and Euler's method.
 
 The adaptive method is Dormand and Prince's pair of orders 5 and 4. Each copy chooses its steps from its own error
-estimate alone, so a copy in a batch takes the same steps as one alone. Copies are advanced `LANES` at a time: a row is
-a variable and a column is a copy, so that one machine instruction advances neighbouring copies.
+estimate, so a copy takes the same steps in a batch as alone. `LANES` copies are advanced at a time. Arrays have a row
+for each variable and a column for each copy, so that one machine instruction advances neighbouring copies.
 
-Euler's method suits models whose equations have corners, where an adaptive method gains little, and models that were
-published with it.
+Euler's method suits models whose equations have corners, for which an adaptive method gains little, and models that
+were published with it.
 
 Source: Dormand & Prince (1980), J. Comput. Appl. Math. 6(1), 19-26. Step control: Hairer, Nørsett & Wanner, Solving
 Ordinary Differential Equations I, section II.4. Euler's method: section I.7 there.
@@ -18,17 +18,17 @@ import numpy as np
 
 from pushlab.ground.compiled import compiled_numeric, inlined, inner, specialised
 
-LANES = 64  # copies advanced together; `integrator` can choose another number
-# `integrator` puts the numbers and functions of a model in the place of these.
+LANES = 64  # default number of copies that are advanced together
+# `integrator` replaces these by the numbers and functions of a model.
 VARIABLES = 1
 derivative: Callable = None  # fills the slopes
 reward: Callable = None
-MOST_TRIES = 100_000  # steps tried by a copy before it counts as diverged
-REJECTED = 1e10  # error of a step that leads below the lowest value or to no number
+MAX_TRIES = 100_000  # steps tried by a copy before it counts as diverged
+REJECTED = 1e10  # error of a step to NaN or below the lowest value
 STAGES = 7
 EMPTY = -1  # a lane without a copy
 
-# One row per stage: the weights of the earlier slopes in the point of the next slope.
+# A row per stage: the weights of the earlier slopes in the point of the stage.
 WEIGHTS = np.array(
     [
         [0, 0, 0, 0, 0, 0],
@@ -40,15 +40,23 @@ WEIGHTS = np.array(
         [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
     ]
 )
-# The time of each stage, as a share of the step.
+# The time of each stage, as a fraction of the step.
 TIMES = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
 # The weights of the slopes in the difference between orders 5 and 4.
-ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+ERROR_WEIGHTS = (
+    71 / 57600,
+    0.0,
+    -71 / 16695,
+    71 / 1920,
+    -17253 / 339200,
+    22 / 525,
+    -1 / 40,
+)
 
 
 @inlined
 def fill_point(weights, y, step, slopes, point):
-    """Fill `point` (variables, copies), where the slope of this stage is computed."""
+    """Fill `point` (variables, copies), the state at which the slope of a stage is computed."""
     for v in range(y.shape[0]):
         for i in range(y.shape[1]):
             point[v, i] = y[v, i] + step[i] * (
@@ -62,11 +70,11 @@ def fill_point(weights, y, step, slopes, point):
 
 
 @inlined
-def fill_worst(y, point, step, slopes, tolerance, lowest, worst):
-    """Fill `worst` (copies,): the largest error of a variable, as a multiple of the error allowed."""
-    a, b, c, d, e, f, g = ERRORS
-    for i in range(len(worst)):
-        worst[i] = 1e-10
+def fill_errors(y, point, step, slopes, tolerance, lowest, errors):
+    """Fill `errors` (copies,): the largest error of a variable, as a multiple of the tolerated error."""
+    a, b, c, d, e, f, g = ERROR_WEIGHTS
+    for i in range(len(errors)):
+        errors[i] = 1e-10
     for v in range(y.shape[0]):
         for i in range(y.shape[1]):
             error = (
@@ -78,43 +86,43 @@ def fill_worst(y, point, step, slopes, tolerance, lowest, worst):
                 + f * slopes[5, v, i]
                 + g * slopes[6, v, i]
             )
-            share = abs(step[i] * error) / (
+            ratio = abs(step[i] * error) / (
                 tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30
             )
-            share = share if point[v, i] >= lowest and share < REJECTED else REJECTED
-            worst[i] = max(worst[i], share)
+            ratio = ratio if point[v, i] >= lowest and ratio < REJECTED else REJECTED
+            errors[i] = max(errors[i], ratio)
 
 
 @inner
-def set_first_steps(y, slope, left, tries, step):
-    """Set the first step of each copy so that no variable moves by more than about 10 %."""
+def set_first_steps(y, slope, remaining, tries, step):
+    """Set the first step of each copy so that no variable changes by more than about 10 %."""
     for i in range(y.shape[1]):
         if tries[i] == 0:
             rate = 1e-30
             for v in range(y.shape[0]):
                 rate = max(rate, abs(slope[v, i]) / (abs(y[v, i]) + 1e-12))
-            step[i] = min(left[i], max(0.1 / rate, 1e-9 * left[i]))
+            step[i] = min(remaining[i], max(0.1 / rate, 1e-9 * remaining[i]))
 
 
 @inlined
-def set_next_steps(worst, now, left, tries, step):
-    """Advance the clocks of copies whose step was accepted, and set the next step of all.
+def set_next_steps(errors, now, remaining, tries, step):
+    """Advance the time of copies whose step was accepted, and set the next step of all copies.
 
-    The exponent -3/16 stands for -1/5: square roots are rounded alike on all machines, powers aren't.
+    The exponent is -3/16 instead of -1/5, since all machines round square roots in the same way, but not powers.
     """
-    for i in range(len(worst)):
-        done = step[i] if worst[i] <= 1.0 else 0.0
-        now[i] += done
-        left[i] -= done
+    for i in range(len(errors)):
+        elapsed = step[i] if errors[i] <= 1.0 else 0.0
+        now[i] += elapsed
+        remaining[i] -= elapsed
         tries[i] += 1
-        root = np.sqrt(np.sqrt(np.sqrt(np.sqrt(worst[i]))))
+        root = np.sqrt(np.sqrt(np.sqrt(np.sqrt(errors[i]))))
         growth = 0.9 / (root * root * root)
-        step[i] = min(left[i], step[i] * min(5.0, max(0.1, growth)))
+        step[i] = min(remaining[i], step[i] * min(5.0, max(0.1, growth)))
 
 
 @compiled_numeric
 def time_after(steps, timestep, constants):
-    """Return the time after so many timesteps, the last of which may be shorter."""
+    """Return the time after a number of timesteps; the last one may be shorter."""
     p = constants[0]
     return min(p.start_time + steps * timestep, p.end_time)
 
@@ -122,94 +130,94 @@ def time_after(steps, timestep, constants):
 def advance_adaptively(
     start, step_number, timestep, constants, dose, tolerance, lowest, end, time, earned
 ):
-    """Advance every copy by one timestep; return the index of a copy that failed, or -1.
+    """Advance all copies by one timestep; return the index of a copy that failed, or -1.
 
     Args:
         start: States before, (n, variables).
-        step_number: Number of timesteps done so far, (n,).
-        timestep: Time to advance.
+        step_number: Number of timesteps so far, (n,).
+        timestep: Length of the timestep.
         constants: The parameters by name, a record array (1,).
         dose: Doses during the timestep, (n, interventions).
         tolerance: Largest estimated error of a step, relative to each variable.
-        lowest: A step below this value in any variable is tried again, shorter. It is always 0; with the number itself
-            in its place the loops are a tenth slower.
+        lowest: Smallest valid value of a variable. A step below it is repeated with a shorter length. It is always 0,
+            but a literal 0 makes the loops a tenth slower.
         end, time, earned: Filled with states (n, variables), times (n,) and rewards (n,) after the timestep.
     """
     copies = len(start)
     y = np.empty((VARIABLES, LANES))
     point = np.empty((VARIABLES, LANES))
     slopes = np.zeros((STAGES, VARIABLES, LANES))
-    given = np.empty((dose.shape[1], LANES))
-    clocks = np.zeros((5, LANES))
-    now = clocks[0]
-    moment = clocks[1]
-    left = clocks[2]
-    step = clocks[3]
-    worst = clocks[4]
-    counts = np.empty((2, LANES), np.int64)
-    tries = counts[0]
-    copy_in = counts[1]
+    lane_dose = np.empty((dose.shape[1], LANES))
+    lane_values = np.zeros((5, LANES))
+    now = lane_values[0]
+    stage_time = lane_values[1]
+    remaining = lane_values[2]
+    step = lane_values[3]
+    errors = lane_values[4]
+    lane_counts = np.empty((2, LANES), np.int64)
+    tries = lane_counts[0]
+    copy_in_lane = lane_counts[1]
     for i in range(LANES):
-        copy_in[i] = EMPTY
-    waiting = 0  # the next copy to begin
-    busy = 0
+        copy_in_lane[i] = EMPTY
+    next_copy = 0
+    n_busy = 0
     failed = -1
     has_ended = True
-    while has_ended or busy > 0:
-        if has_ended:  # a lane whose copy has ended takes the next one
+    while has_ended or n_busy > 0:
+        if has_ended:  # lanes whose copies have ended take the next copies
             for i in range(LANES):
-                copy = copy_in[i]
-                if copy >= 0 and (left[i] <= 0.0 or tries[i] >= MOST_TRIES):
-                    if left[i] > 0.0:
+                copy = copy_in_lane[i]
+                if copy >= 0 and (remaining[i] <= 0.0 or tries[i] >= MAX_TRIES):
+                    if remaining[i] > 0.0:
                         failed = copy
                     for v in range(VARIABLES):
                         end[copy, v] = y[v, i]
-                    copy_in[i] = EMPTY
-                    left[i] = 0.0
-                    busy -= 1
-                if copy_in[i] < 0:
-                    # If none is waiting, the lane computes the last copy again, for no time.
-                    copy = min(waiting, copies - 1)
+                    copy_in_lane[i] = EMPTY
+                    remaining[i] = 0.0
+                    n_busy -= 1
+                if copy_in_lane[i] < 0:
+                    # If no copy is left, the lane computes the last copy again, with steps of 0.
+                    copy = min(next_copy, copies - 1)
                     now[i] = time_after(step_number[copy], timestep, constants)
-                    left[i] = 0.0
+                    remaining[i] = 0.0
                     tries[i] = 0
                     step[i] = 0.0
                     for v in range(VARIABLES):
                         y[v, i] = start[copy, v]
                         slopes[0, v, i] = 0.0
-                    for v in range(len(given)):
-                        given[v, i] = dose[copy, v]
-                    if waiting < copies:
+                    for v in range(len(lane_dose)):
+                        lane_dose[v, i] = dose[copy, v]
+                    if next_copy < copies:
                         time[copy] = time_after(
                             step_number[copy] + 1, timestep, constants
                         )
-                        copy_in[i] = waiting
-                        left[i] = time[copy] - now[i]
-                        waiting += 1
-                        busy += 1
-            if busy == 0:
+                        copy_in_lane[i] = next_copy
+                        remaining[i] = time[copy] - now[i]
+                        next_copy += 1
+                        n_busy += 1
+            if n_busy == 0:
                 break
-        # The first slope is that of the last stage before, unless a copy has just begun.
+        # The first slope is the last stage of the previous step, unless a copy has just begun.
         for stage in range(0 if has_ended else 1, STAGES):
             fill_point(WEIGHTS[stage], y, step, slopes, point)
             for i in range(LANES):
-                moment[i] = now[i] + TIMES[stage] * step[i]
-            derivative(moment, point, constants, given, slopes[stage])
+                stage_time[i] = now[i] + TIMES[stage] * step[i]
+            derivative(stage_time, point, constants, lane_dose, slopes[stage])
             if stage == 0:
-                set_first_steps(y, slopes[0], left, tries, step)
-        fill_worst(y, point, step, slopes, tolerance, lowest, worst)
+                set_first_steps(y, slopes[0], remaining, tries, step)
+        fill_errors(y, point, step, slopes, tolerance, lowest, errors)
         for v in range(VARIABLES):
             for i in range(LANES):
-                is_accepted = worst[i] <= 1.0
+                is_accepted = errors[i] <= 1.0
                 y[v, i] = point[v, i] if is_accepted else y[v, i]
                 slopes[0, v, i] = slopes[6, v, i] if is_accepted else slopes[0, v, i]
-        set_next_steps(worst, now, left, tries, step)
+        set_next_steps(errors, now, remaining, tries, step)
         has_ended = False
         for i in range(LANES):
             has_ended = has_ended or (
-                copy_in[i] >= 0 and (left[i] <= 0.0 or tries[i] >= MOST_TRIES)
+                copy_in_lane[i] >= 0 and (remaining[i] <= 0.0 or tries[i] >= MAX_TRIES)
             )
-            if worst[i] == REJECTED:  # infinite slopes times a weight of 0 are NaN
+            if errors[i] == REJECTED:  # infinite slopes times a weight of 0 are NaN
                 for stage in range(1, STAGES):
                     for v in range(VARIABLES):
                         slopes[stage, v, i] = 0.0
@@ -220,34 +228,34 @@ def advance_adaptively(
 def advance_by_euler(
     start, step_number, timestep, constants, dose, dt, lowest, end, time, earned
 ):
-    """Advance every copy by one timestep; return the index of a copy that failed, or -1.
+    """Advance all copies by one timestep; return the index of a copy that failed, or -1.
 
-    The arguments are those of `advance_adaptively`, except `dt`: a timestep is divided into the fewest equal steps that
-    are no longer than this. A copy fails if it ends below `lowest` or at no number.
+    The arguments are the same as for `advance_adaptively`, except `dt`, the largest step. A timestep is divided into
+    the smallest number of equal steps. A copy fails if it ends below `lowest`, or at infinity or NaN.
     """
     copies = len(start)
     y = np.empty((VARIABLES, LANES))
     slope = np.empty((VARIABLES, LANES))
-    given = np.empty((dose.shape[1], LANES))
+    lane_dose = np.empty((dose.shape[1], LANES))
     now = np.empty(LANES)
-    moment = np.empty(LANES)
+    step_time = np.empty(LANES)
     length = np.empty(LANES)
-    parts = max(1, int(np.ceil(timestep / dt - 1e-9)))
+    n_steps = max(1, int(np.ceil(timestep / dt - 1e-9)))
     failed = -1
     for first in range(0, copies, LANES):
         for i in range(LANES):
-            copy = min(first + i, copies - 1)  # a lane to spare computes the last copy
+            copy = min(first + i, copies - 1)  # unused lanes compute the last copy
             now[i] = time_after(step_number[copy], timestep, constants)
             time[copy] = time_after(step_number[copy] + 1, timestep, constants)
-            length[i] = (time[copy] - now[i]) / parts
+            length[i] = (time[copy] - now[i]) / n_steps
             for v in range(VARIABLES):
                 y[v, i] = start[copy, v]
-            for v in range(len(given)):
-                given[v, i] = dose[copy, v]
-        for part in range(parts):
+            for v in range(len(lane_dose)):
+                lane_dose[v, i] = dose[copy, v]
+        for step in range(n_steps):
             for i in range(LANES):
-                moment[i] = now[i] + part * length[i]
-            derivative(moment, y, constants, given, slope)
+                step_time[i] = now[i] + step * length[i]
+            derivative(step_time, y, constants, lane_dose, slope)
             for v in range(VARIABLES):
                 for i in range(LANES):
                     y[v, i] += length[i] * slope[v, i]
@@ -260,16 +268,16 @@ def advance_by_euler(
     return failed
 
 
-@functools.lru_cache(maxsize=64)  # a notebook cell that defines a model may run often
+@functools.lru_cache(maxsize=64)  # bounded, since a notebook may define a model often
 def integrator(
     derivative: Callable, reward: Callable, variables: int, lanes: int, is_euler: bool
 ) -> Callable:
     """Return `advance_adaptively` or `advance_by_euler`, compiled for a model and a number of lanes."""
     loop = advance_by_euler if is_euler else advance_adaptively
-    model = derivative.__module__.rpartition(".")[-1].strip("_")
+    module = derivative.__module__.rpartition(".")[-1].strip("_")
     return specialised(
         loop,
-        f"{model}_{derivative.__name__}_{lanes}",
+        f"{module}_{derivative.__name__}_{lanes}",
         derivative=derivative,
         reward=reward,
         VARIABLES=variables,

@@ -1,4 +1,4 @@
-"""Dynamical models: parameters, variables, interventions and equations. `load_model` returns that of a simulator."""
+"""Dynamical models: parameters, variables, interventions and equations. `load_model` returns a simulator's model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SIMULATORS = ("hiv", "lotka_volterra", "opioid", "world3", "zika")
-MOST = 1e15  # largest parameter, and largest variable of an initial state
+MAX_VALUE = 1e15  # of a parameter, and of a variable in an initial state
 
 
 class Variable(NamedTuple):
-    """A state variable; bins=True divides its values at increasing edges."""
+    """A state variable.
+
+    Attributes:
+        name: Name of the variable.
+        unit: Unit of its values.
+        meaning: Description of the variable.
+        edges: Edges of the bins for bins=True, in ascending order.
+    """
 
     name: str
     unit: str
@@ -29,10 +36,17 @@ class Variable(NamedTuple):
 
 
 class Intervention(NamedTuple):
-    """A parameter that an action can set: bounds of a Box, options of a Discrete action (by default the bounds)."""
+    """A parameter that an action can set.
+
+    Attributes:
+        name: Name of the parameter.
+        label: Label in pictures and names of actions.
+        bounds: Smallest and largest dose of a Box action.
+        options: Doses of a Discrete action; by default the bounds.
+    """
 
     name: str
-    words: str
+    label: str
     bounds: tuple
     options: tuple = ()
 
@@ -42,25 +56,31 @@ class Model:
     """A dynamical model; see `pushlab.envs.ode.hiv` for an example.
 
     Attributes:
+        name: Name of the model.
+        title: Title in pictures.
+        time_unit: Unit of time.
+        timestep: Default time between decisions.
         Config: Frozen dataclass of parameters, among them start_time and end_time.
-        variables: The state, in the order of every array.
+        variables: State variables, in the order of arrays.
         initial_states: Named states; the first is the default.
         derivative: Inlined function (time (n,), y (variables, n), constants (1,) records, dose (interventions, n),
             slope) that fills slope (variables, n).
-        reward: Inlined function (before (n, variables), values, dose (n, interventions), constants, earned) that fills
-            earned (n,) for the states before and after a step.
-        upper: Function (config, start (variables,), ranges) that returns an upper bound of each variable under any
-            doses in ranges, {intervention: doses}.
-        interventions: What actions can set. The parameter of the same name in Config is the dose without an action.
+        reward: Inlined function (before (n, variables), values (n, variables), dose (n, interventions), constants,
+            earned) that fills the rewards earned (n,), from the states before and after a step.
+        upper_bounds: Function (config, start (variables,), ranges) that returns an upper bound of each variable under
+            any doses in ranges, {intervention: doses}.
+        interventions: Interventions that actions can set. The parameter of the same name in Config is the dose without
+            an action.
         presets: Named sets of parameters.
         signed: Names of parameters that can be negative, such as changes of a rate.
         dt: Length of Euler's steps; None is the adaptive solver.
-        logarithmic: Whether states span orders of magnitude; pictures and goals then use logarithms.
+        logarithmic: Whether states span orders of magnitude. Pictures and goals then use logarithms.
         goal: {variable: value} to reach, for the environment with a goal.
-        settled: Function (config, levels) that returns the whole state (variables,), for a model whose last variables
-            follow from the others at the start. Named states then give the first variables only.
-        indicators: Function (values (n, variables), dose (n, interventions), config) that returns {name: (n,)}:
-            quantities for pictures.
+        settled: Function (config, levels) that returns a complete state (variables,) from the first variables, for a
+            model whose other variables follow from these at the start. Named states then have the first variables
+            only.
+        indicators: Function (values (n, variables), dose (n, interventions), config) that returns quantities for
+            pictures, {name: (n,)}.
     """
 
     name: str
@@ -72,7 +92,7 @@ class Model:
     initial_states: dict
     derivative: Callable
     reward: Callable
-    upper: Callable
+    upper_bounds: Callable
     interventions: tuple
     presets: dict = field(default_factory=dict)
     signed: tuple = ()
@@ -84,28 +104,28 @@ class Model:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the state variables, in their order."""
+        """Names of the state variables."""
         return tuple(variable.name for variable in self.variables)
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Names of the variables that an initial state has to give: all, unless the model has `settled`."""
+        """Names of the variables that an initial state needs: all, unless the model has `settled`."""
         return self.names[: len(next(iter(self.initial_states.values())))]
 
     def config(self, changes: Any = None, preset: str | None = None) -> Any:
-        """Return the parameters, changed by a preset and then by `changes`, a dict or a Config.
+        """Return the parameters, updated by a preset and then by `changes`, a dict or a Config.
 
         >>> load_model("hiv").config({"R2": 2000.0}).R2
         2000.0
         """
-        config = changed(self.name, self.Config(), self.presets, changes, preset)
+        config = updated_config(self.name, self.Config(), self.presets, changes, preset)
         signed = ("start_time", "end_time", *self.signed)
         for name, value in vars(config).items():
-            least = -MOST if name in signed else 0
-            number(f"config: parameter {name}", value, least, MOST)
+            minimum = -MAX_VALUE if name in signed else 0
+            number(f"config: parameter {name}", value, minimum, MAX_VALUE)
         demand(
             config.end_time > config.start_time,
-            f"config: end_time comes after start_time ({config.start_time}); got {config.end_time}",
+            f"config: end_time must be after start_time ({config.start_time}); got {config.end_time}",
         )
         return config
 
@@ -113,15 +133,15 @@ class Model:
         """Return the parameters as one record (1,), which the model's functions read by name."""
         columns = [(name, np.float64) for name in vars(config)]
         records = np.array([tuple(vars(config).values())], columns)
-        # Plain Python reads attributes of a recarray only; compiled code loads faster from a plain record.
+        # Plain Python needs a recarray to read attributes; compiled code is faster with a plain record.
         if hasattr(self.derivative, "py_func"):
             return records
         return records.view(np.recarray)
 
     def dose(self, config: Any) -> np.ndarray:
         """Return the doses without an action, (interventions,)."""
-        own = [getattr(config, item.name) for item in self.interventions]
-        return np.array(own, np.float64)
+        doses = [getattr(config, item.name) for item in self.interventions]
+        return np.array(doses, np.float64)
 
     def parameters(self) -> pd.DataFrame:
         """Return a DataFrame of the parameters: name, value, unit, meaning."""
@@ -134,28 +154,27 @@ class Model:
         return pd.DataFrame(rows).set_index("parameter")
 
     def told(
-        self, config: Any = None, held: Collection[str] | None = None
+        self, config: Any = None, controlled: Collection[str] | None = None
     ) -> dict[str, Any]:
-        """Return what pictures need of the model, a plain dict: the "model" of frames.
+        """Return a description of the model for pictures: the entry "model" of frames.
 
-        - `name`, `title`, `time_unit`: Of the model.
-        - `logarithmic`: Whether states span orders of magnitude.
+        - `name`, `title`, `time_unit`, `logarithmic`: Attributes of the model.
         - `variables`: {name: meaning and unit}.
-        - `interventions`: {name: {"words": a short name, "own": the dose of doing nothing, "reach":
-          how far from it a dose can go, "held": whether the agent sets it}}.
+        - `interventions`: {name: description}, with `words`, the label; `own`, the dose without an
+          action; `reach`, the largest difference from it; and `held`, whether the agent sets it.
 
         Args:
-            config: The parameters, to which interventions return; None for the default ones.
-            held: Names of the interventions that the agent sets; None for all.
+            config: The parameters; None for the default ones.
+            controlled: Names of the interventions that the agent sets; None for all.
         """
-        own = vars(config or self.Config())
+        parameters = vars(config or self.Config())
         interventions = {}
         for item in self.interventions:
-            dose = own[item.name]
+            dose = parameters[item.name]
             interventions[item.name] = {
-                "words": item.words,
+                "words": item.label,
                 "own": dose,
-                "held": held is None or item.name in held,
+                "held": controlled is None or item.name in controlled,
                 "reach": max(abs(bound - dose) for bound in item.bounds),
             }
         return {
@@ -176,24 +195,27 @@ class Model:
         Args:
             state: None for the default, a name, {variable: value}, or numbers in the order of the variables.
             config: Parameters for `settled`; None for the default ones.
+
+        Raises:
+            ValueError: The name is unknown, or variables are missing, unknown or out of range.
         """
-        called = f"initial_state of {self.name}"
+        argument = f"initial_state of {self.name}"
         if state is None:
             state = next(iter(self.initial_states))
         if isinstance(state, str):
-            state = self.initial_states[one_of(called, state, self.initial_states)]
+            state = self.initial_states[one_of(argument, state, self.initial_states)]
         order = ", ".join(self.levels)
         if isinstance(state, dict):
             demand(
                 set(state) in (set(self.names), set(self.levels)),
-                f"{called} has the variables {order}; got {in_short(list(state))}",
+                f"{argument} needs the variables {order}; got {in_short(list(state))}",
             )
             state = [state[name] for name in self.names if name in state]
-        values = numbers(called, state, of=f"in the order {order}")
+        values = numbers(argument, state, of=f"in the order {order}")
+        has_valid_shape = values.shape in ((len(self.names),), (len(self.levels),))
         demand(
-            values.shape in ((len(self.names),), (len(self.levels),))
-            and ((values >= 0) & (values <= MOST)).all(),
-            f"{called} is {len(self.levels)} numbers from 0 to {MOST:g}, in the order {order}; "
+            has_valid_shape and ((values >= 0) & (values <= MAX_VALUE)).all(),
+            f"{argument} must be {len(self.levels)} numbers from 0 to {MAX_VALUE:g}, in the order {order}; "
             f"got {in_short(state)}",
         )
         if len(values) == len(self.names):
@@ -202,31 +224,32 @@ class Model:
 
 
 def load_model(model: str | Model) -> Model:
-    """Return the model of a simulator, by its name, or the model given."""
+    """Return the model of a simulator by its name; a Model is returned as it is."""
     if isinstance(model, Model):
         return model
-    return import_module(f"pushlab.envs.ode.{one_of('model', model, SIMULATORS)}").MODEL
+    name = one_of("model", model, SIMULATORS)
+    return import_module(f"pushlab.envs.ode.{name}").MODEL
 
 
-def changed(
+def updated_config(
     name: str, config: Any, presets: Mapping, changes: Any, preset: str | None
 ) -> Any:
-    """Return a Config, changed by a preset and then by `changes`, a dict or another Config."""
+    """Return a Config, updated by a preset and then by `changes`, a dict; another Config replaces it."""
     one_of(f"preset of {name}", preset, (None, *presets))
     if isinstance(changes, type(config)):
         return changes
     demand(
         changes is None or isinstance(changes, Mapping),
-        f"config is None, a dict of parameters of {name}, or its Config; got {in_short(changes)}",
+        f"config must be None, a dict of parameters of {name}, or its Config; got {in_short(changes)}",
     )
-    known = [item.name for item in fields(config)]
+    valid_names = [item.name for item in fields(config)]
     for parameter in changes or {}:
-        one_of(f"config: a parameter of {name}", parameter, known)
+        one_of(f"config: a parameter of {name}", parameter, valid_names)
     return replace(config, **{**presets.get(preset, {}), **(changes or {})})
 
 
 def whynot_preset(reference: str | None, preset: str | None) -> str | None:
-    """Return the preset, which is "whynot" by default with a reference."""
+    """Return the preset; with a reference, None becomes "whynot"."""
     one_of("reference", reference, (None, "whynot-0.12"))
     return "whynot" if preset is None and reference else preset
 
@@ -235,7 +258,9 @@ def whynot_preset(reference: str | None, preset: str | None) -> str | None:
 
 
 def read_table(text: str) -> list[list[str]]:
-    """Return the rows of a table in text: a row a line, cells two blanks or more apart, "-" for an empty cell.
+    """Return the rows of a table in text.
+
+    A line is a row. Cells are separated by two blanks or more; "-" is an empty cell.
 
     >>> read_table('''
     ... k_1  8e-7  -  infection of type 1 cells
@@ -250,29 +275,30 @@ def read_table(text: str) -> list[list[str]]:
 
 
 def read_variables(text: str) -> tuple[Variable, ...]:
-    """Return the variables in a table of name, unit, meaning and, if there are any, edges."""
+    """Return the variables in a table with the columns name, unit, meaning and, optionally, edges."""
     variables = []
-    for name, unit, meaning, *edges in read_table(text):
-        edge_values = map(float, " ".join(edges).split())
-        variables.append(Variable(name, unit, meaning, tuple(edge_values)))
+    for name, unit, meaning, *cells in read_table(text):
+        edges = tuple(map(float, " ".join(cells).split()))
+        variables.append(Variable(name, unit, meaning, edges))
     return tuple(variables)
 
 
 def read_interventions(text: str) -> tuple[Intervention, ...]:
-    """Return the interventions in a table of name, words, lower and upper bound, and options."""
+    """Return the interventions in a table with the columns name, label, lower bound, upper bound, options."""
     interventions = []
-    for name, words, low, high, options in read_table(text):
-        choices = tuple(map(float, options.split()))
+    for name, label, low, high, cell in read_table(text):
+        options = tuple(map(float, cell.split()))
         bounds = (float(low), float(high))
-        interventions.append(Intervention(name, words, bounds, choices))
+        interventions.append(Intervention(name, label, bounds, options))
     return tuple(interventions)
 
 
 def config_class(module: str, name: str, text: str) -> type:
-    """Return a frozen dataclass with the parameters in a table of name, value, unit and meaning.
+    """Return a frozen dataclass with the parameters in a table with the columns name, value, unit and meaning.
 
     Args:
-        module, name: Where the class is stored, so that its instances can be pickled.
+        module, name: Module and name of the class, which pickling of its instances needs.
+        text: The table.
     """
     columns = []
     for parameter, value, unit, meaning in read_table(text):

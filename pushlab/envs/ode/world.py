@@ -1,4 +1,4 @@
-"""ODE: a dynamical model some of whose parameters an agent sets; the module of each simulator has its worlds."""
+"""ODE: the world of a dynamical model whose interventions an agent sets. Each simulator's module has its worlds."""
 
 from __future__ import annotations
 
@@ -27,56 +27,56 @@ from pushlab.ground.arguments import (
 if TYPE_CHECKING:
     import pandas as pd
 
-TOLERANCE = 1e-7  # an episode then has a relative error below 1e-6
-DETECTED = 1e-6  # smaller values count as this one in logarithms
-FEW = 12  # fewer copies than this are advanced one by one, not LANES at a time
-ONE = np.array(1)  # NumPy adds it to an array of one in half the time of a plain 1
-LARGEST_NORMAL = 9.0  # the Box-Muller rule gives no larger number
+TOLERANCE = 1e-7  # keeps the relative error of an episode below 1e-6
+MIN_LOGGED = 1e-6  # replaces smaller values before logarithms are taken
+MIN_BATCH = 12  # fewer copies are advanced one by one, not LANES at a time
+ONE = np.array(1)  # NumPy adds it to a small array in half the time of a plain 1
+MAX_NORMAL = 9.0  # the Box-Muller method gives no larger number
 
 
 class ODE(World):
-    """Advance a simulator from decision to decision, while actions set some of its parameters.
+    """A simulator that is advanced from decision to decision, while actions set some of its parameters.
 
     Observation:
-        Box, float64: the variables in `observe`, in the model's order and units. With `log_observation`, their base-10
-        logarithms; values below 1e-6 count as 1e-6. With `bins`, MultiDiscrete: the number of edges that a variable
-        reaches; `world.edges` has the edges.
+        Box, float64: the variables in `observe`, in their units. With `log_observation`, their base-10 logarithms, for
+        which 1e-6 replaces smaller values. With `bins`, MultiDiscrete: the number of edges that a variable reaches;
+        `world.edges` has the edges.
 
     Action:
         "discrete": Discrete, a number for each combination of the interventions' options; the last intervention
         changes fastest. "box": Box, a value for each intervention.
 
     Reward:
-        The model's, of the state after the step and the doses of the step.
+        The model's reward for the state after the step and the doses of the step.
 
     Start:
         `initial_state`, or reset(options={"initial_state": ...}).
 
     End:
-        Never terminated; truncated at `config.end_time`. The last step is shorter if it has to be.
+        Never terminated; truncated at `config.end_time`. The last step is shorter if necessary.
 
     Info:
         "time", in the model's unit.
 
     Args:
         model: A name, or a Model.
-        config: {parameter: value} to change, or a whole Config. It is never changed in place.
-        preset: A named set of parameters of the model. `config` overrides it.
-        reference: "whynot-0.12" has the preset "whynot", and WhyNot's rules in worlds that say so.
-        initial_state: A name, {variable: value} or numbers; None is the model's first.
-        timestep: Time between decisions.
+        config: {parameter: value} to change, or a complete Config. It is never changed in place.
+        preset: Name of a set of parameters of the model. `config` overrides it.
+        reference: "whynot-0.12" has the preset "whynot" and, in some worlds, WhyNot's rules.
+        initial_state: A name, {variable: value} or numbers; None is the model's first named state.
+        timestep: Time between decisions; None is the model's default.
         actions: "discrete" or "box".
         interventions: {name: options or (low, high)} instead of the model's own.
         observe: Names of the variables in observations; None is all.
-        bins: True observes the model's bins.
-        log_observation: True observes logarithms.
+        bins: Whether to observe the model's bins.
+        log_observation: Whether to observe logarithms.
         noise: Standard deviation of the natural logarithm of observed over true values.
         tolerance: Relative error allowed in each step of the adaptive solver.
-        dt: Length of the steps of Euler's method, in the model's unit. None is the model's own choice: the adaptive
-            solver for all simulators except World3. From 1e-6 to 1: with longer steps variables can fall below zero.
+        dt: Length of the steps of Euler's method, in the model's unit, from 1e-6 to 1. With longer steps variables can
+            fall below zero. None is the model's default: the adaptive solver for all simulators except World3.
 
     Attributes:
-        config, time, state, timestep, initial_state: Of the environment, as in WhyNot.
+        config, time, state, timestep, initial_state: As in WhyNot's environments.
         simulate(actions), counterfactual(actions): Trajectories, as DataFrames.
 
     >>> from pushlab.envs.shell import Env
@@ -85,7 +85,8 @@ class ODE(World):
     (10, 0.0, 0.5, {'rabbits': 10.0, 'foxes': 5.0})
     """
 
-    name, drawing = "ODE-v0", "patient"
+    name = "ODE-v0"
+    drawing = "patient"
     simulator: str | Model = "hiv"
     options: tuple[str, ...] = ("initial_state",)
     trail_of = ("before",)
@@ -117,7 +118,7 @@ class ODE(World):
     ) -> None:
         demand(
             type(self) is ODE or not isinstance(model, str),
-            f"{self.name} has its own model; Env(ODE, model=...) takes any",
+            f"{self.name} has its own model; for another one use Env(ODE, model=...)",
         )
         self.model = load_model(model or self.simulator)
         self.reference = reference
@@ -125,15 +126,17 @@ class ODE(World):
         self._start = self.model.state(initial_state, self.config)
         self._constants = self.model.constants(self.config)
         length = self.config.end_time - self.config.start_time
-        called = f"timestep ({self.model.time_unit})"
+        argument = f"timestep ({self.model.time_unit})"
         timestep = self.model.timestep if timestep is None else timestep
-        self.timestep = float(number(called, timestep, length / 1e7, length))
+        self.timestep = float(number(argument, timestep, length / 1e7, length))
         self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
-        self._last = np.array(self.steps)
-        self.dt = self.model.dt if dt is None else float(number("dt", dt, 1e-6, 1))
-        self._limit = float(number("tolerance", tolerance, 1e-13, 1e-2))
+        self._n_steps = np.array(self.steps)
+        self.dt = self.model.dt
+        if dt is not None:
+            self.dt = float(number("dt", dt, 1e-6, 1))
+        self._solver_limit = float(number("tolerance", tolerance, 1e-13, 1e-2))
         if self.dt is not None:
-            self._limit = self.dt
+            self._solver_limit = self.dt
         self._compile()
         self.noise = float(number("noise", noise, 0, 5))
         is_box = one_of("actions", actions, ("discrete", "box")) == "box"
@@ -142,30 +145,30 @@ class ODE(World):
 
     def _compile(self):
         model = self.model
-        parts = (model.derivative, model.reward, len(model.names))
-        self._one = integrator(*parts, 1, self.dt is not None)
-        self._many = integrator(*parts, LANES, self.dt is not None)
+        arguments = (model.derivative, model.reward, len(model.names))
+        self._advance_one = integrator(*arguments, 1, self.dt is not None)
+        self._advance_lanes = integrator(*arguments, LANES, self.dt is not None)
 
     def __getstate__(self):
-        # Pickle finds no name for compiled loops.
-        return {**vars(self), "_one": None, "_many": None}
+        # Compiled loops can't be pickled.
+        return {**vars(self), "_advance_one": None, "_advance_lanes": None}
 
     def __setstate__(self, stored):
         vars(self).update(stored)
         self._compile()
 
     def _set_actions(self, interventions, is_box):
-        known = {item.name: item for item in self.model.interventions}
+        items = {item.name: item for item in self.model.interventions}
         ranges = {}
-        for name, item in known.items():
+        for name, item in items.items():
             ranges[name] = item.bounds if is_box else item.options or item.bounds
         if interventions is not None:
-            ranges = self._chosen(interventions, known, is_box)
+            ranges = self._validate_interventions(interventions, items, is_box)
         self._ranges = ranges
-        self.told = self.model.told(self.config, ranges)
-        # An intervention that actions don't set keeps the parameter's own value.
-        self._dose = self.model.dose(self.config)
-        self._columns = [list(known).index(name) for name in ranges]
+        self.model_description = self.model.told(self.config, ranges)
+        # Interventions that actions don't set have the parameters' values.
+        self._default_dose = self.model.dose(self.config)
+        self._columns = [list(items).index(name) for name in ranges]
         if is_box:
             low, high = np.array(list(ranges.values())).T
             self.action_space = Box(low, high, dtype=np.float64)
@@ -173,42 +176,43 @@ class ODE(World):
             self.doses = None
             return
         self.doses = np.array(list(product(*ranges.values())), np.float64)
-        self._table = np.repeat(self._dose[None], len(self.doses), axis=0)
-        self._table[:, self._columns] = self.doses
+        self._dose_table = np.repeat(self._default_dose[None], len(self.doses), axis=0)
+        self._dose_table[:, self._columns] = self.doses
         self.action_space = Discrete(len(self.doses))
-        words = [known[name].words for name in ranges]
-        is_switch = all(len(each) == 2 and each[0] == 0 for each in ranges.values())
-        choices = [_in_words(words, dose, is_switch) for dose in self.doses]
+        labels = [items[name].label for name in ranges]
+        is_switch = all(len(doses) == 2 and doses[0] == 0 for doses in ranges.values())
+        choices = [_action_label(labels, dose, is_switch) for dose in self.doses]
         self.action_choices = [("action", choices)]
 
-    def _chosen(self, interventions, known, is_box):
-        """Return the options or bounds given, {intervention: numbers}."""
+    def _validate_interventions(self, interventions, items, is_box):
+        """Return the argument `interventions` as {intervention: options or (low, high)}."""
         demand(
             isinstance(interventions, dict) and interventions,
-            f"interventions is {{name: options or (low, high)}}; got {in_short(interventions)}",
+            f"interventions must be {{name: options or (low, high)}}; got {in_short(interventions)}",
         )
-        chosen = {}
-        for name, given in interventions.items():
-            one_of(f"interventions: an intervention of {self.model.name}", name, known)
-            low, high = known[name].bounds
-            values = numbers(f"interventions: {name}", given)
-            is_valid = values.ndim == 1 and len(values)
+        ranges = {}
+        for name, value in interventions.items():
+            one_of(f"interventions: an intervention of {self.model.name}", name, items)
+            low, high = items[name].bounds
+            doses = numbers(f"interventions: {name}", value)
+            is_valid = doses.ndim == 1 and len(doses)
             if is_box:
-                is_valid = values.shape == (2,) and values[0] < values[1]
+                is_valid = doses.shape == (2,) and doses[0] < doses[1]
             demand(
-                is_valid and ((values >= low) & (values <= high)).all(),
-                f"interventions: {name} has a list of options, or (low, high) with actions='box', from {low:g} to "
-                f"{high:g}; got {in_short(given)}",
+                is_valid and ((doses >= low) & (doses <= high)).all(),
+                f"interventions: {name} must be {'(low, high)' if is_box else 'a list of options'} from {low:g} to "
+                f"{high:g}; got {in_short(value)}",
             )
-            chosen[name] = tuple(values.tolist())
-        return chosen
+            ranges[name] = tuple(doses.tolist())
+        return ranges
 
     def _set_observations(self, observe, bins, log_observation):
         names = self.model.names
         observe = names if observe is None else some_of("observe", observe, names)
         self.observation_names = observe
-        self._sees_all = observe == names
-        self._seen = np.array([names.index(name) for name in observe])
+        self._observes_all = observe == names
+        columns = [names.index(name) for name in observe]
+        self._observed = np.array(columns)
         self.log_observation = flag("log_observation", log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
         self.edges = None
@@ -220,33 +224,34 @@ class ODE(World):
             self.observation_space = MultiDiscrete(sizes)
             return
         low = np.zeros(len(observe))
-        high = self._bound()[self._seen]
+        high = self._observation_bounds()[self._observed]
         if self.log_observation:
-            low = np.full(len(observe), np.log10(DETECTED))
-            high = np.log10(np.maximum(high, 10 * DETECTED))
+            low = np.full(len(observe), np.log10(MIN_LOGGED))
+            high = np.log10(np.maximum(high, 10 * MIN_LOGGED))
         self.observation_space = Box(low, high, dtype=np.float64)
 
-    def _bound(self):
-        """Upper bounds of observed values, from all named initial states and the environment's own."""
-        named = [
-            self.model.state(name, self.config) for name in self.model.initial_states
-        ]
-        high = np.max([self._upper(start) for start in [*named, self._start]], axis=0)
-        return 1.001 * high * np.exp(LARGEST_NORMAL * self.noise)
+    def _observation_bounds(self):
+        """Return upper bounds of all variables when observed, from any named state or the environment's own."""
+        names = self.model.initial_states
+        starts = [self.model.state(name, self.config) for name in names]
+        starts.append(self._start)
+        high = np.max([self._upper_bounds(start) for start in starts], axis=0)
+        return 1.001 * high * np.exp(MAX_NORMAL * self.noise)
 
-    def _upper(self, start):
-        """Upper bounds of the variables from a start, under any actions."""
-        return self.model.upper(self.config, start, self._ranges)
+    def _upper_bounds(self, start):
+        """Return upper bounds of the variables from a start, under any actions."""
+        return self.model.upper_bounds(self.config, start, self._ranges)
 
     def initial(self, draws, options):
         start = self._start
         if "initial_state" in options:
-            given = options["initial_state"]
-            start = self.model.state(given, self.config)
+            requested = options["initial_state"]
+            start = self.model.state(requested, self.config)
+            is_within = self._upper_bounds(start) <= self._observation_bounds()
             demand(
-                self.edges is not None or (self._upper(start) <= self._bound()).all(),
-                f"the observation space does not reach as far as from {in_short(given)}; "
-                f"give that as the argument initial_state of the environment instead",
+                self.edges is not None or is_within.all(),
+                f"initial_state {in_short(requested)} can leave the observation space; "
+                f"give it as the argument initial_state of the environment instead",
             )
         state = {
             "values": np.repeat(start[None], len(draws), axis=0),
@@ -256,17 +261,17 @@ class ODE(World):
         return self._with_noise(state, draws)
 
     def _with_noise(self, state, draws):
-        if self.noise:  # two uniform numbers make a normal one (Box and Muller)
+        if self.noise:  # the Box-Muller method
             radius = np.sqrt(-2 * np.log1p(-draws[:, ::2]))
             normal = radius * np.cos(2 * np.pi * draws[:, 1::2])
             state["error"] = np.exp(self.noise * normal)
         return state
 
     def dose_of(self, action: ndarray) -> ndarray:
-        """Return the dose of each intervention of the model, (n, interventions), under actions (n, ...)."""
+        """Return the doses of the model's interventions, (n, interventions), for actions (n, ...)."""
         if self.doses is not None:
-            return self._table.take(action, axis=0)
-        dose = np.repeat(self._dose[None], len(action), axis=0)
+            return self._dose_table.take(action, axis=0)
+        dose = np.repeat(self._default_dose[None], len(action), axis=0)
         dose[:, self._columns] = action
         return dose
 
@@ -280,46 +285,46 @@ class ODE(World):
     def flow(
         self, values: ndarray, step: ndarray, dose: ndarray
     ) -> tuple[ndarray, ndarray, ndarray]:
-        """Return states (n, variables), times and rewards (n,) after one more timestep.
+        """Return states (n, variables), times (n,) and rewards (n,) after one more timestep.
 
         Args:
             values: States before, (n, variables).
-            step: Number of timesteps done so far, (n,).
+            step: Number of timesteps so far, (n,).
             dose: Doses during the timestep, (n, interventions).
 
         Raises:
             ArithmeticError: A copy could not be integrated.
         """
         n = len(values)
-        after = np.empty(values.shape)
+        next_values = np.empty(values.shape)
         time = np.empty(n)
         reward = np.empty(n)
-        advance = self._one if n < FEW else self._many
+        advance = self._advance_one if n < MIN_BATCH else self._advance_lanes
         failed = advance(
             values,
             step,
             self.timestep,
             self._constants,
             dose,
-            self._limit,
+            self._solver_limit,
             0.0,
-            after,
+            next_values,
             time,
             reward,
         )
         if failed >= 0:
-            how = "to a tolerance" if self.dt is None else "in steps"
+            method = "to a tolerance" if self.dt is None else "in steps"
             state = dict(zip(self.model.names, values[failed].tolist()))
             raise ArithmeticError(
-                f"{self.model.name} could not be integrated {how} of {self._limit:g} from the state {state} of copy "
-                f"{failed}: something changes too fast; timestep: {self.timestep:g}, config: {self.config}"
+                f"{self.model.name} could not be integrated {method} of {self._solver_limit:g} from the state {state} "
+                f"of copy {failed}. A variable changes too fast; timestep: {self.timestep:g}, config: {self.config}"
             )
-        return after, time, reward
+        return next_values, time, reward
 
     def observe(self, state):
         values = state["values"]
-        if not self._sees_all:
-            values = values.take(self._seen, axis=1)
+        if not self._observes_all:
+            values = values.take(self._observed, axis=1)
         if self.noise:
             values = values * state["error"]
         if self.edges is not None:
@@ -327,40 +332,40 @@ class ODE(World):
             codes = [np.searchsorted(*column, side="right") for column in columns]
             return np.stack(codes, axis=1)
         if self.log_observation:
-            return np.log10(np.maximum(values, DETECTED))
+            return np.log10(np.maximum(values, MIN_LOGGED))
         return values.copy()
 
     def truncated(self, state):
-        return state["step"] >= self._last
+        return state["step"] >= self._n_steps
 
     def info(self, state, outcome):
         return {"time": state["time"]}
 
     @property
     def initial_state(self) -> dict[str, float]:
-        """The state at the start of episodes, {variable: value}."""
+        """The initial state of episodes, {variable: value}."""
         return dict(zip(self.model.names, self._start.tolist()))
 
     @reading
     def time(self, env: Any) -> float:
-        """The time now, in the model's unit; before the first reset the start time."""
+        """The current time in the model's unit, or the start time before the first reset."""
         start = self.config.start_time
         return float(start if env.state is None else env.state["time"][0])
 
     def simulate(
         self, env: Any, actions: Any, initial_state: Any = None
     ) -> pd.DataFrame:
-        """Return the trajectory from a start to the end of an episode; the environment's episode isn't changed.
+        """Return the trajectory of an episode; the environment's own episode isn't changed.
 
         Args:
-            actions: One action for all steps, a list of one for each step, or a function of (values, time). A list may
-                be shorter than the episode.
-            initial_state: None is the environment's.
+            actions: An action for all steps, a list with an action for each step, or a function of (values, time). A
+                list can be shorter than the episode.
+            initial_state: Initial state; None is the environment's.
 
         Returns:
-            DataFrame, a row for each decision and one for the end: time, the variables, the doses of the step that
-            follows, the reward of the step before, and the model's indicators. `attrs["model"]` describes the model
-            for pictures.
+            DataFrame with a row for each decision and one for the end. The columns are the time, the variables, the
+            doses of the next step, the reward of the previous step, and the model's indicators. `attrs["model"]`
+            describes the model for pictures.
         """
         start = self._start
         if initial_state is not None:
@@ -368,17 +373,19 @@ class ODE(World):
         return self._trajectory(actions, start, self.steps)
 
     def counterfactual(self, env: Any, actions: Any) -> pd.DataFrame:
-        """Return the episode so far under other actions: the same start and number of steps, without noise.
+        """Return the trajectory of the current episode under other actions.
 
-        Arguments and result are those of `simulate`; a list has as many actions as there were steps.
+        It has the same start and number of steps, without noise. Arguments and result are as in `simulate`. A list
+        needs an action for each step.
         """
         steps = len(env.trail)
         demand(
-            steps, "counterfactual() repeats the steps since reset(): there are none"
+            steps,
+            "counterfactual() needs an episode with at least one step since reset()",
         )
         table = self._trajectory(actions, env.trail[0][0], steps)
-        taken = len(table) - 1
-        demand(taken == steps, f"actions: {steps} are needed; got {taken}")
+        n_actions = len(table) - 1
+        demand(n_actions == steps, f"actions: {steps} are needed; got {n_actions}")
         return table
 
     def _trajectory(self, actions, start, steps):
@@ -387,11 +394,11 @@ class ODE(World):
         is_policy = callable(actions)
         if not is_policy:
             with naming("actions", actions):
-                is_one = np.ndim(actions) == len(self.action_space.shape)
-                actions = [actions] * steps if is_one else list(actions)
+                is_single = np.ndim(actions) == len(self.action_space.shape)
+                actions = [actions] * steps if is_single else list(actions)
             demand(
                 len(actions) <= steps,
-                f"actions: there are {steps} steps to the end; got {len(actions)} actions",
+                f"actions: at most {steps} are possible; got {len(actions)}",
             )
             steps = len(actions)
         read = reader_of(self)
@@ -410,75 +417,83 @@ class ODE(World):
             doses.append(dose[0])
             values, (time,), (reward,) = self.flow(values, np.array([step]), dose)
             time = float(time)
-        rows.append((time, *values[0], *(np.nan * self._dose), reward))
+        rows.append((time, *values[0], *(np.nan * self._default_dose), reward))
         names = [item.name for item in self.model.interventions]
         columns = ["time", *self.model.names, *names, "reward"]
         table = pd.DataFrame(rows, columns=columns)
         if self.model.indicators is not None:
-            # Each state has the dose that led to it, and the first state that of the first step.
-            led = np.array([*doses[:1], *doses] or [self._dose])
+            # Each state is shown with the dose of the previous step, the first state with the first dose.
+            previous = np.array([*doses[:1], *doses] or [self._default_dose])
             states = table[list(self.model.names)].to_numpy()
-            table = table.assign(**self.model.indicators(states, led, self.config))
-        table.attrs["model"] = self.told
+            indicators = self.model.indicators(states, previous, self.config)
+            table = table.assign(**indicators)
+        table.attrs["model"] = self.model_description
         return table
 
     def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.patient` and similar functions draw, a plain dict.
 
-        - `env`, `step`, `of`: Name of the world, steps so far, and the number of steps.
-        - `model`: See `told` of the models.
-        - `time`, `end`: The time now and at the end of the episode, in the model's unit.
-
+        - `env`, `step`, `of`: Name of the world, steps so far, and number of steps.
+        - `model`: The description of the model, see `Model.told`.
+        - `time`, `end`: Current time, and time at the end of the episode, in the model's unit.
+        - `state`: {variable: value}.
         - `indicators`: {name: value} computed from the state; missing if the model has none.
-        - `goal`: {variable: (low, high)} that counts as reached; empty if the model has none.
-        - `doses`, `reward`: {intervention: dose} held in the last step, and its reward; None after
-          a reset.
-
-        Args:
-            state: {variable: value}.
+        - `goal`: {variable: (low, high)} of the goal's region; empty if the model has none.
+        - `doses`, `reward`: {intervention: dose} of the last step, and its reward; None after a
+          reset.
         """
         values = state["values"]
-        spread = 2.0 if self.model.logarithmic else 1.25  # of the goal's region
+        factor = 2.0 if self.model.logarithmic else 1.25  # of the goal's region
         goal = self.model.goal.items()
         frame = {
             "env": self.name,
-            "model": self.told,
+            "model": self.model_description,
             "step": int(state["step"][at]),
             "of": self.steps,
             "time": state["time"][at].item(),
             "end": self.config.end_time,
             "state": dict(zip(self.model.names, values[at].tolist())),
-            "goal": {name: (value / spread, value * spread) for name, value in goal},
+            "goal": {name: (value / factor, value * factor) for name, value in goal},
             "doses": None,
             "reward": None,
         }
-        dose = self._dose
+        dose = self._default_dose
         if outcome is not None:
             dose = outcome["dose"][at]
-            frame["doses"] = dict(zip(self.told["interventions"], dose.tolist()))
+            names = self.model_description["interventions"]
+            frame["doses"] = dict(zip(names, dose.tolist()))
             frame["reward"] = float(outcome["reward"][at])
         if self.model.indicators is not None:
-            shown = self.model.indicators(values[at : at + 1], dose[None], self.config)
-            frame["indicators"] = {name: value.item() for name, value in shown.items()}
+            row = values[at : at + 1]
+            indicators = self.model.indicators(row, dose[None], self.config)
+            frame["indicators"] = {
+                name: value.item() for name, value in indicators.items()
+            }
         return frame
 
-    def years(self, step: ndarray) -> list[ndarray]:
+    def step_times(self, step: ndarray) -> list[ndarray]:
         """Return the times (n,) before and after the next timestep."""
         start = self.config.start_time
         times = [start + steps * self.timestep for steps in (step, step + 1)]
         return [np.minimum(time, self.config.end_time) for time in times]
 
 
-def _in_words(words, dose, is_switch):
-    """Return the words of an action, from those of its interventions."""
-    pairs = list(zip(words, dose))
+def _action_label(labels, dose, is_switch):
+    """Return the label of an action.
+
+    Args:
+        labels: Labels of the interventions.
+        dose: Doses of the interventions.
+        is_switch: Whether each intervention is either used or not, so that doses need not be shown.
+    """
+    pairs = list(zip(labels, dose))
     if is_switch:
-        return " + ".join(each for each, value in pairs if value) or "nothing"
-    return ", ".join(f"{each} {value:g}" for each, value in pairs)
+        return " + ".join(label for label, value in pairs if value) or "nothing"
+    return ", ".join(f"{label} {value:g}" for label, value in pairs)
 
 
 class Epidemic(ODE):
-    """An epidemic; its frames also have the state without any action so far."""
+    """An epidemic, whose frames also have the state as it would be without any action."""
 
     drawing = "epidemic"
 
@@ -487,9 +502,9 @@ class Epidemic(ODE):
         return {**state, "start": state["values"]}
 
     def frame(self, state, outcome, at=0):
-        """Return the frame of `ODE` with "idle", {variable: value} if nothing had been done since the start."""
+        """Return the frame of `ODE` with `idle`, the state without any action since the start, {variable: value}."""
         values = state["start"][at : at + 1]
         for step in range(int(state["step"][at])):
-            values, *_ = self.flow(values, np.array([step]), self._dose[None])
+            values, *_ = self.flow(values, np.array([step]), self._default_dose[None])
         idle = dict(zip(self.model.names, values[0].tolist()))
         return {**super().frame(state, outcome, at), "idle": idle}

@@ -1,33 +1,34 @@
 """World3: people, capital, food, resources and pollution of one finite world, from "The Limits to Growth".
 
 Source: Meadows, Behrens, Meadows, Naill, Randers & Zahn (1974), Dynamics of Growth in a Finite World, Wright-Allen
-Press. Behind each variable and parameter stand its name and the number of its equation there. The book itself was not
-at hand: equations and figures were read from WhyNot 0.12 and compared with pyworld3 1.1, another program after it.
+Press. Each variable and parameter has its name in the book and the number of its equation, in parentheses. The book
+itself was not available: equations and figures were taken from WhyNot 0.12 and compared with pyworld3 1.1, another
+implementation.
 
-Compared one by one with pyworld3's were the 38 constants that the book gives a name, the 12 levels of 1900 and the 38
-tables. They agree in all but one: normal life expectancy is 32 years in WhyNot and 28 in pyworld3, which cites the
-book for it. Here it is 28. The preset "whynot" has 32, and with it people are most in 2036, 9.3 billion, and not in
-2027, 7.1 billion.
+The 38 constants with a name in the book, the 12 levels of 1900 and the 38 tables were compared with pyworld3. All but
+one agree. Normal life expectancy is 32 years in WhyNot and 28 in pyworld3, which cites the book. Here it is 28. With
+32, the preset "whynot", the population has its maximum in 2036, 9.3 billion, instead of 2027, 7.1 billion.
 
-The equations agree too. Begun from all 30 numbers of pyworld3's state in the middle of 1900, with its year of medicine,
-Euler's method in half years keeps the 12 levels within a relative 1e-12 of its run until 2100; left alone, and with
-twice the resources and all eight interventions moved in 1975. Begun in 1900 from the levels alone, they are within
-0.2 % of it from 1950 on, but persistent pollution within 0.8 % until 1970 and 0.1 % after. What is left comes from two
-things:
+The equations agree too. The first comparison starts from all 30 numbers of pyworld3's state in the middle of 1900, with
+its year of medicine, and uses Euler's method in steps of half a year. Until 2100 the 12 levels then differ from
+pyworld3's by at most a relative 1e-12, both without actions and with twice the resources and all eight interventions
+changed in 1975. The second comparison starts in 1900 from the levels alone. The levels then differ by at most 0.2 %
+from 1950 on, and persistent pollution by at most 0.8 % until 1970 and 0.1 % after it. The differences have two causes:
 
-- Delays begin here in equilibrium with their input. In pyworld3 three of them are one round from a guess, and of the
-  pollution that is on its way three twentieths are there: its persistent pollution sinks to a fifth of ours by 1906.
-- Medicine helps more (23) in the steps from the year 1940 on here, in pyworld3 in those after it, which in half years
-  is half a year later.
+- Delays start here in equilibrium with their input. In pyworld3 three of them are one round from a guess, and only
+  three twentieths of the pollution in transmission are included: its persistent pollution falls to a fifth of the
+  value here by 1906.
+- Medicine becomes more effective (23) here in the steps from the year 1940 on. In pyworld3 this starts in the steps
+  after 1940, half a year later with steps of half a year.
 
-The book's auxiliary equations are computed anew wherever they are needed; what is left is the 12 levels of the book
-and the 17 stages of its delays, SMOOTH (one stage) and DELAY3 or DLINF3 (three). The switches that
-lie in the year 4000 (FCEST, IET, PET, ZPGT) are left out: no run comes that far.
+The book's auxiliary variables are computed where they are needed. The state consists of the book's 12 levels, of the
+initial resources, and of the 17 stages of its delays, SMOOTH (one stage) and DELAY3 or DLINF3 (three stages). The
+switches in the year 4000 (FCEST, IET, PET, ZPGT) are left out, since no run reaches it.
 
-Three rates are held where the book's would take more than there is, so that nothing falls below zero: resources used
-up (130) and land developed (96) in a year are at most all that is left, and towns take (119) no more than if they
-wanted all arable land. The book's own run never comes near. Per head means per person or more, per hectare per hectare
-or more, so that an empty world divides by no zero.
+Three rates have limits that the book doesn't have, so that no variable falls below zero. Resources used (130) and land
+developed (96) in a year are at most the remaining ones. Towns take (119) at most as much land as if they needed all
+arable land. The book's own run doesn't reach these limits. Values per person and per hectare are divided by at least
+one person or one hectare, so there is no division by zero.
 """
 
 from copy import copy
@@ -45,8 +46,8 @@ from pushlab.envs.ode.world import ODE
 from pushlab.envs.ode.world3_equations import (
     advance_run,
     derivative,
-    find_food,
-    find_output,
+    food_per_person,
+    industrial_output,
     settle,
 )
 from pushlab.ground.compiled import inlined
@@ -54,12 +55,12 @@ from pushlab.ground.compiled import inlined
 USAGE = "nonrenewable_resource_usage_factor"
 GENERATION = "persistent_pollution_generation_factor"
 
-# First the constants that actions can set, then the others, those of the reward and of the clock.
+# First the constants that actions can set, then the others, the weights of the reward, and the time.
 World3Config = config_class(
     __name__,
     "World3Config",
     """
-industrial_capital_output_ratio         3       years             capital for a yearly dollar of output (ICOR, 51)
+industrial_capital_output_ratio         3       years             capital for a dollar of output a year (ICOR, 51)
 average_lifetime_of_industrial_capital  14      years             (ALIC, 54)
 fraction_of_industrial_output_allocated_to_consumption_constant  0.43    -                 (FIOACC, 58)
 average_lifetime_of_service_capital     20      years             (ALSC, 69)
@@ -70,7 +71,7 @@ persistent_pollution_generation_factor  1       -                 multiple of th
 normal_life_expectancy                  28      years             (LEN, 19.1)
 subsistence_food_per_capita             230     kg/(person year)  (SFPC, 20)
 health_services_impact_delay            20      years             (HSID, 22 and 46)
-health_policy_year                      1940    year              from which medicine helps more (IPHST, 23)
+health_policy_year                      1940    year              in which medicine becomes more effective (IPHST, 23)
 reproductive_lifetime                   30      years             (RLT, 30)
 max_total_fertility_normal              12      children          (MTFN, 33)
 lifetime_perception_delay               20      years             (LPD, 37)
@@ -81,7 +82,7 @@ labor_force_participation_fraction      0.75    -                 (LFPF, 80)
 labor_utilization_fraction_delay_time   2       years             (LUFDT, 82)
 potentially_arable_land_total           3.2e9   ha                (PALT, 84)
 land_fraction_harvested                 0.7     -                 (LFH, 87)
-processing_loss                         0.1     -                 of food (PL, 87)
+processing_loss                         0.1     -                 loss of food (PL, 87)
 average_lifetime_of_agricultural_inputs  2       years             (ALAI, 100)
 industrial_output_in_1970               7.9e11  dollars/year      (IO70, 106)
 social_discount                         0.07    1/year            (SD, 109)
@@ -97,20 +98,20 @@ agricultural_materials_toxicity_index   1       pollution units/dollar  (AMTI, 1
 persistent_pollution_transmission_delay  20      years             (PPTD, 141)
 persistent_pollution_in_1970            1.36e8  pollution units   (PPOL70, 143)
 assimilation_half_life_in_1970          1.5     years             (AHL70, 146)
-worth_of_people                         2e-8    1/person          in the reward
-worth_of_industrial_capital             1e-11   1/dollar          in the reward
-cost_of_pollution                       5e-7    1/pollution unit  in the reward
-cost_of_resource_change                 0.3     -                 in the reward, of a usage factor 1 away, squared
-cost_of_pollution_change                0.5     -                 in the reward, of a generation factor 1 away, squared
-start_time                              1900    year              when an episode begins
-end_time                                2100    year              when an episode ends
+worth_of_people                         2e-8    1/person          reward for a person
+worth_of_industrial_capital             1e-11   1/dollar          reward for a dollar of industrial capital
+cost_of_pollution                       5e-7    1/pollution unit  cost in the reward
+cost_of_resource_change                 0.3     -                 cost of the squared change of the usage factor
+cost_of_pollution_change                0.5     -                 cost of the squared change of the generation factor
+start_time                              1900    year              beginning of an episode
+end_time                                2100    year              end of an episode
 """,
 )
 
 
 @inlined
 def reward(before, values, dose, constants, earned):
-    """Fill `earned`: people and capital are good, pollution is bad, and changing the two factors of the book costs."""
+    """Fill `earned`: the worth of people and capital, minus the costs of pollution and of changes of two factors."""
     p = constants[0]
     for i in range(len(values)):
         people = values[i, 0] + values[i, 1] + values[i, 2] + values[i, 3]
@@ -133,46 +134,51 @@ def settled(config, levels):
 
 
 def indicators(values, dose, config):
-    """Return the quantities in the charts of the book, {name: (n,)}, of states (n, variables) under doses.
+    """Return the quantities in the charts of the book.
 
-    population in persons, resources as the share that is left, food in kg a head and year, output of industry in
-    dollars a head and year, pollution as a multiple of that of 1970.
+    Args:
+        values: States, (n, variables).
+        dose: Doses, (n, interventions).
+        config: The parameters.
+
+    Returns:
+        {name: (n,)}: population in persons, resources as the remaining fraction, food in kg per person and year,
+        output of industry in dollars per person and year, and pollution as a multiple of the value in 1970.
 
     >>> start, config = MODEL.state(), MODEL.Config()
-    >>> shown = indicators(start[None], MODEL.dose(config)[None], config)
-    >>> {name: round(float(value[0]), 2) for name, value in shown.items()}
+    >>> quantities = indicators(start[None], MODEL.dose(config)[None], config)
+    >>> {name: round(float(value[0]), 2) for name, value in quantities.items()}
     {'population': 1600000000.0, 'resources': 1.0, 'food': 277.93, 'output': 41.56, 'pollution': 0.18}
     """
     rows = []
-    for y, given in zip(values, dose):
+    for y, doses in zip(values, dose):
         population = max(y[0] + y[1] + y[2] + y[3], 1.0)
-        left = y[10] / max(y[12], 1e-9)
-        industrial, output, _ = find_output(
-            config, population, y[4], y[5], left, y[15], given[0], given[4]
+        resources = y[10] / max(y[12], 1e-9)
+        industrial, output, _ = industrial_output(
+            config, population, y[4], y[5], resources, y[15], doses[0], doses[4]
         )
         land = max(y[6], 1.0)
-        food, *_ = find_food(
-            config, population, land, y[9], y[16], y[17], industrial, given[5]
+        food, *_ = food_per_person(
+            config, population, land, y[9], y[16], y[17], industrial, doses[5]
         )
         pollution = y[11] / config.persistent_pollution_in_1970
-        rows.append((population, left, food, output, pollution))
+        rows.append((population, resources, food, output, pollution))
     names = ("population", "resources", "food", "output", "pollution")
     return dict(zip(names, np.array(rows).T))
 
 
-def upper(p, start, ranges):
-    """Return upper bounds under any doses; they follow one from another, from land to food to people.
+def upper_bounds(p, start, ranges):
+    """Return upper bounds under any doses. Each bound follows from earlier ones, from land to food to people.
 
-    Births are at most so many children as the food of all land can keep alive, wherever the people stand, since life
-    expectancy grows at most like food per head, and fecundity at most like life expectancy. Industry grows at most at
-    its best rate, and once it wants nine times the labour there is, at that of a tenth of its capital at work: the
-    labour it feels is what it wants averaged over two years, which is the 2 in the factor. All else is at most fed by
-    these, or decays from where it starts.
+    Food from all land limits births, because life expectancy grows at most in proportion to food per person, and
+    fecundity at most in proportion to life expectancy. Industry grows at most at its highest rate. If it needs more
+    than nine times the available labour, only a tenth of its capital is used. The labour that it needs is averaged over
+    the delay of two years. All other variables are limited by these, or decay from the start.
 
     Args:
         p: The parameters.
         start: A state, (variables,).
-        ranges: {intervention: doses}; other interventions keep the parameters' own values.
+        ranges: {intervention: doses}. Other interventions have the parameters' values.
     """
     low = {}
     high = {}
@@ -192,13 +198,13 @@ def upper(p, start, ranges):
         * (1.0 - p.processing_loss)
     )
     food = max(food, 1.0)
-    # The longest life but for food; 2.0 by medicine.
-    longest = 2.0 * (1.0 + 0.1 * 0.8) * p.normal_life_expectancy
+    # The factor of medicine is at most 2, and the factor of crowding at most 1.08; food is counted below.
+    max_life = 2.0 * (1.0 + 0.1 * 0.8) * p.normal_life_expectancy
     births = (
         0.5
         * p.max_total_fertility_normal
         / p.reproductive_lifetime
-        * longest
+        * max_life
         / 50.0
         * (food / p.subsistence_food_per_capita)
     )
@@ -210,14 +216,14 @@ def upper(p, start, ranges):
     workers = max(1.0, p.labor_force_participation_fraction * (p2 + p3))
     icor = low["industrial_capital_output_ratio"]
     consumed = low["fraction_of_industrial_output_allocated_to_consumption_constant"]
-    best = 0.95 / icor * max(0.0, 1.0 - consumed)
-    wear = 1.0 / high["average_lifetime_of_industrial_capital"]
-    growth = max(0.0, best - wear)
-    felt = p.labor_utilization_fraction_delay_time
-    crowded = (1.0 + felt * growth) * 9.0 / 0.6 * workers / 0.00006
-    slow = np.exp(max(0.0, 0.1 * best - wear) * span)
+    investment = 0.95 / icor * max(0.0, 1.0 - consumed)
+    depreciation = 1.0 / high["average_lifetime_of_industrial_capital"]
+    growth = max(0.0, investment - depreciation)
+    delay = p.labor_utilization_fraction_delay_time
+    labour_limit = (1.0 + delay * growth) * 9.0 / 0.6 * workers / 0.00006
+    slow = np.exp(max(0.0, 0.1 * investment - depreciation) * span)
     fast = start[4] * np.exp(min(600.0, growth * span))
-    industry = min(max(start[4] * np.exp(felt * growth), crowded) * slow, fast)
+    industry = min(max(start[4] * np.exp(delay * growth), labour_limit) * slow, fast)
     output = 0.95 * industry / icor
     service = max(start[5], 0.3 * output * high["average_lifetime_of_service_capital"])
     services = service / low["service_capital_output_ratio"]
@@ -233,8 +239,8 @@ def upper(p, start, ranges):
         * p.agricultural_materials_toxicity_index
     )
     appearing = max(made, *start[27:30])
-    absorbed = appearing * 41.0 * 1.4 * p.assimilation_half_life_in_1970
-    pollution = max(start[11], absorbed)
+    balance = appearing * 41.0 * 1.4 * p.assimilation_half_life_in_1970
+    pollution = max(start[11], balance)
     jobs = 0.00037 * industry + 0.0011 * service + 2.0 * max(land, 1.0)
     levels = [
         p1,
@@ -253,8 +259,8 @@ def upper(p, start, ranges):
     ]
     food_ratio = food / p.subsistence_food_per_capita
     delays = np.maximum(start[13:18], [230.0, output, jobs, inputs, food_ratio])
-    sources = [1.4 * longest, output, 0.035 * services, appearing]
-    stages = np.maximum(start[18:].reshape(4, 3).max(axis=1), sources)
+    inflows = [1.4 * max_life, output, 0.035 * services, appearing]
+    stages = np.maximum(start[18:].reshape(4, 3).max(axis=1), inflows)
     return np.concatenate([levels, delays, np.repeat(stages, 3)])
 
 
@@ -275,18 +281,18 @@ service_capital                 dollars         service capital (SC, 67)
 arable_land                     ha              arable land (AL, 85)
 potentially_arable_land         ha              land that could be made arable (PAL, 86)
 urban_industrial_land           ha              land of towns and industry (UIL, 120)
-land_fertility                  kg/(ha year)    yield of land left to itself (LFERT, 121)
-nonrenewable_resources          resource units  resources left (NR, 129)
+land_fertility                  kg/(ha year)    yield of land without inputs (LFERT, 121)
+nonrenewable_resources          resource units  remaining resources (NR, 129)
 persistent_pollution            pollution units  persistent pollution (PPOL, 142)
-nonrenewable_resources_initial  resource units  resources that those left are a fraction of (NRI, 129.2); constant
+nonrenewable_resources_initial  resource units  initial resources (NRI, 129.2); constant
 effective_health_services_per_capita  dollars/(person year)  (EHSPC, 22)
 average_industrial_output_per_capita  dollars/(person year)  (AIOPC, 43)
 labor_utilization_fraction_delayed  -               (LUFD, 82)
 agricultural_inputs             dollars/year    (AI, 99)
-perceived_food_ratio            -               food per head as perceived, in subsistences (PFR, 128)
-perceived_life_expectancy_1     years           life expectancy as perceived (PLE, 37), stage 1 of 3
-perceived_life_expectancy_2     years           life expectancy as perceived (PLE, 37), stage 2 of 3
-perceived_life_expectancy_3     years           life expectancy as perceived (PLE, 37), stage 3 of 3
+perceived_food_ratio            -               perceived food per person, a multiple of subsistence (PFR, 128)
+perceived_life_expectancy_1     years           perceived life expectancy (PLE, 37), stage 1 of 3
+perceived_life_expectancy_2     years           perceived life expectancy (PLE, 37), stage 2 of 3
+perceived_life_expectancy_3     years           perceived life expectancy (PLE, 37), stage 3 of 3
 delayed_industrial_output_per_capita_1  dollars/(person year)  (DIOPC, 40), stage 1 of 3
 delayed_industrial_output_per_capita_2  dollars/(person year)  (DIOPC, 40), stage 2 of 3
 delayed_industrial_output_per_capita_3  dollars/(person year)  (DIOPC, 40), stage 3 of 3
@@ -298,7 +304,7 @@ persistent_pollution_appearance_rate_2  pollution units/year  (PPAPR, 141), stag
 persistent_pollution_appearance_rate_3  pollution units/year  (PPAPR, 141), stage 3 of 3
 """
     ),
-    # The levels alone: the delays start in equilibrium with them.
+    # Only the levels: the delays start in equilibrium with them.
     initial_states={
         "1900": (
             6.5e8,
@@ -317,7 +323,7 @@ persistent_pollution_appearance_rate_3  pollution units/year  (PPAPR, 141), stag
     },
     derivative=derivative,
     reward=reward,
-    upper=upper,
+    upper_bounds=upper_bounds,
     settled=settled,
     indicators=indicators,
     dt=0.5,
@@ -338,7 +344,7 @@ persistent_pollution_generation_factor  pollution made        0    2    -
 
 
 class World3(ODE):
-    """Steer the world of "The Limits to Growth": how much of its resources it uses, and how much it pollutes.
+    """Control the use of resources and the pollution of the world in "The Limits to Growth".
 
     Observation:
         Box(12,), float64, the levels of the model in this order:
@@ -350,23 +356,24 @@ class World3(ODE):
         - nonrenewable_resources: resource units
         - persistent_pollution: pollution units
 
-        The 17 stages of the model's delays belong to the state too, and so does the amount of which the resources left
-        are a share. `observe` can name any of `world.model.names`.
+        The state also has the 17 stages of the model's delays and the initial resources. `observe` can name any of
+        `world.model.names`.
 
     Action:
-        Discrete(9), 3 a + b: resource use 0.8, 1 or 1.2 (a = 0, 1, 2) and pollution made 0.8, 1 or 1.2 (b = 0, 1, 2),
-        as multiples of the book's for a year; 4 leaves the world alone. With actions="box" Box(2,), both from 0.8 to
-        1.2. `interventions` can name six other constants of the model as well, and wider bounds, as in
+        Discrete(9), 3 a + b: resource use 0.8, 1 or 1.2 (a = 0, 1, 2) and generation of pollution 0.8, 1 or 1.2 (b = 0,
+        1, 2), as multiples of the book's values for a year; 4 changes nothing. With actions="box" Box(2,), both from
+        0.8 to 1.2. `interventions` can name six other constants of the model, and wider bounds, as in
         {"land_yield_factor": (1.0, 1.5)}.
 
     Reward:
-        2e-8 people + 1e-11 industrial capital - 5e-7 pollution, of the state after the step,
-        - 0.3 (1 - resource use)² - 0.5 (1 - pollution made)². The weights are WhyNot's, which says that they are made
-        up so that all three count alike in 1900. They are parameters of `config`. Other interventions are free.
+        2e-8 people + 1e-11 industrial capital - 5e-7 pollution, for the state after the step,
+        - 0.3 (1 - resource use)² - 0.5 (1 - generation of pollution)². The weights are WhyNot's. According to WhyNot,
+        they are invented so that all three terms have a similar size in 1900. They are parameters of `config`. Other
+        interventions have no cost.
 
     Start:
-        1900, delays in equilibrium. `initial_state` gives the 12 levels of another world (or all 30 variables); its
-        resources count as all there ever were.
+        1900, with delays in equilibrium. `initial_state` can have the 12 levels of another world, whose resources are
+        then the initial ones, or all 30 variables.
 
     End:
         Never terminated; truncated at config.end_time, 2100, after decisions of a year.
@@ -375,21 +382,22 @@ class World3(ODE):
         "time", the year.
 
     Args:
-        dt: Length of the steps of Euler's method, with which the book's model was run, in years: 0.5 by default, as in
-            WhyNot's environment, and at most 1.
-        reference: "whynot-0.12" has WhyNot's preset and rules. Each timestep starts the delays anew, in equilibrium
-            with their input, and again after its first step (except labour, agricultural inputs and perceived food),
-            which can be a dt late. The share of resources left is counted from the start of the timestep, so that they
-            are never scarce. Crowding acts on life expectancy a dt late. `env.simulate` is then WhyNot's plain run:
-            all that once, at its start. Resources below zero, which WhyNot's environment reaches at step 163 if nothing
-            is done, their consequences, NaN and the shared config don't come back.
+        dt: Length of the steps of Euler's method, which the book uses, in years: 0.5 by default, as in WhyNot's
+            environment, and at most 1.
+        reference: "whynot-0.12" has WhyNot's preset and rules. At the start of each timestep the delays are set to the
+            equilibrium with their input, and again after its first step, except labour, agricultural inputs and
+            perceived food, which are a `dt` late. The fraction of remaining resources is relative to the start of the
+            timestep, so resources are never scarce. Crowding affects life expectancy a `dt` late. `env.simulate` is
+            then WhyNot's plain run, in which all this happens only once, at its start. Some faults are not restored:
+            resources below zero, which WhyNot's environment reaches at step 163 without actions, their consequences,
+            NaN, and the shared config.
         preset: "whynot": a normal life expectancy of 32 years instead of the book's 28.
-        actions, interventions, observe, arguments: Those of `ODE` except the model.
+        actions, interventions, observe, arguments: The arguments of `ODE` except the model.
 
     Source:
-        Meadows et al. (1974), Dynamics of Growth in a Finite World. As an environment in WhyNot 0.12, where delays
-        start anew every year. `pushlab/envs/ode/world3.py` describes comparisons with another program, and where a rate
-        is held so that nothing is ever below zero.
+        Meadows et al. (1974), Dynamics of Growth in a Finite World. An environment in WhyNot 0.12, in which delays
+        start again every year. `pushlab/envs/ode/world3.py` describes a comparison with another implementation, and the
+        limits of rates that keep variables from falling below zero.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/ODE-World3-v1")
@@ -399,8 +407,9 @@ class World3(ODE):
     (22.179, {'time': 1901.0}, 1.609)
     """
 
-    name, drawing = "ODE-World3-v1", "limits_to_growth"
-    crowding: np.ndarray | None = None  # of a plain run of WhyNot
+    name = "ODE-World3-v1"
+    drawing = "limits_to_growth"
+    crowding: np.ndarray | None = None  # the crowding in a plain run of WhyNot
 
     def __init__(
         self,
@@ -425,9 +434,9 @@ class World3(ODE):
     def flow(self, values, step, dose):
         if self.reference is None:
             return super().flow(values, step, dose)
-        begin, end = self.years(step)
+        begin, end = self.step_times(step)
         y = values.T.copy()
-        parts = int(np.ceil(self.timestep / self.dt - 1e-9))
+        n_steps = int(np.ceil(self.timestep / self.dt - 1e-9))
         crowding = self.crowding
         is_first = crowding is None or step[0] == 0
         if crowding is None:
@@ -436,19 +445,19 @@ class World3(ODE):
             y,
             begin,
             end - begin,
-            parts,
+            n_steps,
             is_first,
             self._constants,
             dose.T.copy(),
             crowding,
         )
-        after = y.T.copy()
+        next_values = y.T.copy()
         earned = np.empty(len(values))
-        reward(values, after, dose, self._constants, earned)
-        return after, end, earned
+        reward(values, next_values, dose, self._constants, earned)
+        return next_values, end, earned
 
     def simulate(self, env, actions, initial_state=None):
-        """Return the trajectory as `ODE.simulate` does; with a reference, one run without a break."""
+        """Return the trajectory as `ODE.simulate` does; with a reference, a single run of WhyNot's simulator."""
         world = copy(self)
         world.crowding = np.zeros((2, 1))
         return ODE.simulate(world, env, actions, initial_state)

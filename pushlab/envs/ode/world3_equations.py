@@ -1,9 +1,9 @@
-"""The equations of World3: its table functions, the rates of all levels, the delays, and the runs of WhyNot.
+"""The equations of World3: table functions, the rates of all levels, delays, and the runs of WhyNot.
 
 Source: Meadows, Behrens, Meadows, Naill, Randers & Zahn (1974), Dynamics of Growth in a Finite World, Wright-Allen
-Press. The numbers in brackets are those of its equations. The tables are what the authors drew by hand, points joined
-by straight lines; each has its name and number there. A table with one number for before and one for after the policy
-year is written once if the book gives both the same values. `world3.py` describes where the numbers were read.
+Press. Numbers in parentheses refer to its equations. The authors drew the tables by hand, as points joined by
+straight lines; each has its name and number in the book. Some tables have a number before and one after the policy
+year. They are written once if the values are equal. `world3.py` describes the source of the numbers.
 """
 
 import numpy as np
@@ -14,7 +14,11 @@ from pushlab.ground.compiled import compiled_numeric, inlined, inner
 
 
 def table(text: str) -> np.ndarray:
-    """Return a table as one array: the first argument, the distance between two, and the values, evenly apart."""
+    """Return a table as an array: the first argument, the distance between arguments, and the values.
+
+    Args:
+        text: "first argument to last argument: values", for evenly spaced arguments.
+    """
     arguments, values = text.split(": ")
     first, last = map(float, arguments.split(" to "))
     points = [float(value) for value in values.split()]
@@ -23,20 +27,20 @@ def table(text: str) -> np.ndarray:
 
 @compiled_numeric
 def lookup(points, argument):
-    """Return the value of a table; beyond its ends the first or last value.
+    """Return the interpolated value of a table; beyond its ends, the first or the last value.
 
     >>> float(lookup(FECUNDITY, 35.0)), float(lookup(FECUNDITY, -5.0)), float(lookup(FECUNDITY, 500.0))
     (0.7, 0.0, 1.1)
     """
-    last = len(points) - 3  # the number of stretches between points
-    place = (argument - points[0]) / points[1]
-    if place >= last:
-        return points[last + 2]
-    if not place > 0.0:
+    n_intervals = len(points) - 3
+    position = (argument - points[0]) / points[1]
+    if position >= n_intervals:
+        return points[n_intervals + 2]
+    if not position > 0.0:
         return points[2]
-    before = int(place)
-    rise = points[before + 3] - points[before + 2]
-    return points[before + 2] + (place - before) * rise
+    interval = int(position)
+    difference = points[interval + 3] - points[interval + 2]
+    return points[interval + 2] + (position - interval) * difference
 
 
 # Population
@@ -125,8 +129,11 @@ HALF_LIFE_FROM_POLLUTION = table("1 to 1001: 1 11 21 31 41")  # AHLM, 145
 
 
 @inner
-def find_output(p, population, ic, sc, resources_left, labor, icor, scor):
-    """Return industrial output, the same per head, and services per head, in dollars a year (49-51, 70-72, 134)."""
+def industrial_output(p, population, ic, sc, resources_left, labor, icor, scor):
+    """Return industrial output, output per person, and services per person, in dollars a year.
+
+    Equations 49-51, 70-72, 134.
+    """
     to_resources = lookup(CAPITAL_TO_RESOURCES, resources_left)
     utilization = lookup(CAPITAL_UTILIZATION, labor)
     industrial = ic * (1.0 - to_resources) * utilization / icor
@@ -134,10 +141,10 @@ def find_output(p, population, ic, sc, resources_left, labor, icor, scor):
 
 
 @inner
-def find_food(
+def food_per_person(
     p, population, land, fertility, inputs, perceived_food, industrial, yield_factor
 ):
-    """Return kg of food per head, inputs per hectare, kg per hectare, and the share of inputs that maintains land.
+    """Return kg of food per person, inputs per hectare, kg per hectare, and the fraction of inputs for maintenance.
 
     Equations 87, 88, 101-107, 126.
     """
@@ -153,10 +160,10 @@ def find_food(
 
 
 @inlined
-def set_delay(y, slope, first, i, source, delay):
-    """Set the slopes of the three stages of a delay, each a third of it long."""
+def set_delay(y, slope, first, i, value, delay):
+    """Set the slopes of the three stages of a delay of `value`; each stage delays it by a third."""
     third = delay / 3.0
-    slope[first, i] = (source - y[first, i]) / third
+    slope[first, i] = (value - y[first, i]) / third
     slope[first + 1, i] = (y[first, i] - y[first + 1, i]) / third
     slope[first + 2, i] = (y[first + 1, i] - y[first + 2, i]) / third
 
@@ -164,16 +171,17 @@ def set_delay(y, slope, first, i, source, delay):
 @inlined
 def derivative(time, y, constants, dose, slope):
     """Fill `slope` with the rates of all levels and stages, for every copy."""
-    find_rates(time, y, constants, dose, slope, np.empty((2, 0)))
+    fill_rates(time, y, constants, dose, slope, np.empty((2, 0)))
 
 
 @compiled_numeric
-def find_rates(time, y, constants, dose, slope, crowding):
-    """Fill `slope` with the rates, for every copy i.
+def fill_rates(time, y, constants, dose, slope, crowding):
+    """Fill `slope` with the rates of all levels and stages, for every copy i.
 
     Args:
-        crowding: Factor of life expectancy, (2, copies): the first row is used instead of the current factor, which
-            fills the second. Empty by default: the current factor is used.
+        time, y, constants, dose, slope: As in `Model.derivative`.
+        crowding: Factor of life expectancy, (2, copies). The first row replaces the current factor, which fills the
+            second row. If the array is empty, the current factor is used.
     """
     p = constants[0]
     for i in range(y.shape[1]):
@@ -202,10 +210,10 @@ def find_rates(time, y, constants, dose, slope, crowding):
         land = max(arable, 1.0)
         pollution_index = pollution / p.persistent_pollution_in_1970
         resources_left = resources / max(y[12, i], 1e-9)
-        industrial, output_per_capita, services_per_capita = find_output(
+        industrial, output_per_capita, services_per_capita = industrial_output(
             p, population, ic, sc, resources_left, labor, dose[0, i], dose[4, i]
         )
-        food_per_capita, per_hectare, land_yield, to_maintenance = find_food(
+        food_per_capita, per_hectare, land_yield, to_maintenance = food_per_person(
             p,
             population,
             land,
@@ -239,15 +247,17 @@ def find_rates(time, y, constants, dose, slope, crowding):
         )
 
         # children per woman (32-48)
-        highest = p.max_total_fertility_normal * lookup(FECUNDITY, life_expectancy)
+        max_children = p.max_total_fertility_normal * lookup(FECUNDITY, life_expectancy)
         change = output_per_capita - average_output
         response = lookup(FAMILY_RESPONSE, change / max(average_output, 1e-9))
         norm = lookup(FAMILY_SIZE_NORM, delayed_output)
         family = p.desired_completed_family_size_normal * response * norm
         desired = family * lookup(CHILDREN_FOR_PERCEIVED_LIFE, perceived_life)
         effective = lookup(FERTILITY_CONTROL, control)
-        children = min(highest, highest * (1.0 - effective) + desired * effective)
-        need = lookup(SERVICES_FOR_FERTILITY_CONTROL, highest / desired - 1.0)
+        children = min(
+            max_children, max_children * (1.0 - effective) + desired * effective
+        )
+        need = lookup(SERVICES_FOR_FERTILITY_CONTROL, max_children / desired - 1.0)
 
         # people (2-16, 30)
         births = children * p2 * 0.5 / p.reproductive_lifetime
@@ -263,33 +273,38 @@ def find_rates(time, y, constants, dose, slope, crowding):
         slope[2, i] = at_45 - p3 * m3 - at_65
         slope[3, i] = at_65 - p4 * m4
 
-        # capital (52-69): the rest of the output is invested in industry
-        enough_services = lookup(INDICATED_SERVICES, output_per_capita)
-        enough_food = lookup(INDICATED_FOOD, output_per_capita)
-        to_services = lookup(OUTPUT_TO_SERVICES, services_per_capita / enough_services)
-        to_food = lookup(OUTPUT_TO_AGRICULTURE, food_per_capita / enough_food)
+        # capital (52-69): industry receives the remaining output
+        target_services = lookup(INDICATED_SERVICES, output_per_capita)
+        target_food = lookup(INDICATED_FOOD, output_per_capita)
+        to_services = lookup(OUTPUT_TO_SERVICES, services_per_capita / target_services)
+        to_food = lookup(OUTPUT_TO_AGRICULTURE, food_per_capita / target_food)
         to_industry = 1.0 - to_food - to_services - dose[2, i]
         slope[4, i] = industrial * to_industry - ic / dose[1, i]
         slope[5, i] = industrial * to_services - sc / dose[3, i]
 
-        # land (85, 86, 92-125): the yield drops out of the ratio of both productivities
-        share_left = potential / p.potentially_arable_land_total
-        cost = lookup(DEVELOPMENT_COST, share_left)
-        of_development = 1.0 / (cost * p.social_discount)
-        of_inputs = (
+        # land (85, 86, 92-125): the yield cancels in the ratio of the two productivities
+        undeveloped = potential / p.potentially_arable_land_total
+        cost = lookup(DEVELOPMENT_COST, undeveloped)
+        productivity_of_development = 1.0 / (cost * p.social_discount)
+        productivity_of_inputs = (
             p.average_lifetime_of_agricultural_inputs
             * lookup(MARGINAL_YIELD_FROM_CAPITAL, per_hectare)
             / lookup(YIELD_FROM_CAPITAL, per_hectare)
         )
-        to_development = lookup(INPUTS_TO_LAND_DEVELOPMENT, of_development / of_inputs)
+        to_development = lookup(
+            INPUTS_TO_LAND_DEVELOPMENT,
+            productivity_of_development / productivity_of_inputs,
+        )
         investment = industrial * to_food
         developed = min(investment * to_development / cost, potential)
         life_of_land = p.average_life_of_land_normal * lookup(
             LAND_LIFE_FROM_YIELD, land_yield / p.inherent_land_fertility
         )
         per_person = lookup(URBAN_LAND_PER_PERSON, output_per_capita)
-        wanted = per_person * population - urban
-        built = min(max(wanted, 0.0), arable) / p.urban_industrial_land_development_time
+        missing = per_person * population - urban
+        built = (
+            min(max(missing, 0.0), arable) / p.urban_industrial_land_development_time
+        )
         recovery_time = lookup(FERTILITY_RECOVERY_TIME, to_maintenance)
         recovered = (p.inherent_land_fertility - fertility) / recovery_time
         slope[6, i] = developed - arable / life_of_land - built
@@ -316,7 +331,7 @@ def find_rates(time, y, constants, dose, slope, crowding):
             * p.agricultural_materials_toxicity_index
         ) * dose[7, i]
 
-        # delays, with the jobs (73-79)
+        # delays, and jobs (73-79)
         jobs = (
             ic * lookup(JOBS_PER_INDUSTRIAL_CAPITAL, output_per_capita)
             + sc * lookup(JOBS_PER_SERVICE_CAPITAL, services_per_capita)
@@ -341,13 +356,15 @@ def find_rates(time, y, constants, dose, slope, crowding):
 
 # ---------------------------------------------------------------- delays in equilibrium
 
-MOST_ROUNDS = 1000  # the delays depend on each other; in the book's world they agree after some thirty rounds
-AGREED = 1e-13  # relative change of a round in which they agree
+MAX_ROUNDS = (
+    1000  # delays depend on each other; the book's world needs about thirty rounds
+)
+CONVERGED = 1e-13  # relative change in the last round
 
 
 @inner
 def fill_delays(y, slope, constants):
-    """Set every stage (..., copies) to the input of its delay, which follows from the slope of the first one."""
+    """Set all stages of each delay to its input, computed from the slope of the first stage."""
     p = constants[0]
     for i in range(y.shape[1]):
         y[13, i] += p.health_services_impact_delay * slope[13, i]
@@ -364,8 +381,8 @@ def fill_delays(y, slope, constants):
 
 
 @inner
-def guess_first(y):
-    """Set all delays to the book's first guess: 5e9 dollars of inputs, food and labour as they should be."""
+def set_first_guess(y):
+    """Set all delays to the book's first guess: 5e9 dollars of inputs, and sufficient food and labour."""
     for i in range(y.shape[1]):
         y[12, i] = y[10, i]
         for v in range(13, len(y)):
@@ -377,103 +394,107 @@ def guess_first(y):
 
 @compiled_numeric
 def settle(y, time, constants, dose):
-    """Put the delays of states y (variables, n) in equilibrium with the levels, under a dose (interventions, n).
+    """Set the delays of states y (variables, n) to the equilibrium with the levels, under a dose (interventions, n).
 
-    The book guesses three of them first, since each depends on the others. So does this, and then goes half of the way
-    until nothing changes; the whole way at once can oscillate. The share of resources left is counted from here.
+    The delays depend on each other, so the book starts from a guess of three. This function starts from the same guess
+    and repeats steps of half the distance until nothing changes; full steps can oscillate. The initial resources are
+    set to the current ones.
     """
     slope = np.empty(y.shape)
-    guess_first(y)
-    for _ in range(MOST_ROUNDS):
+    set_first_guess(y)
+    for _ in range(MAX_ROUNDS):
         derivative(time, y, constants, dose, slope)
-        before = y.copy()
+        previous = y.copy()
         fill_delays(y, slope, constants)
-        has_agreed = True
+        has_converged = True
         for v in range(len(y)):
             for i in range(y.shape[1]):
-                y[v, i] = 0.5 * (before[v, i] + y[v, i])
-                change = abs(y[v, i] - before[v, i])
-                has_agreed = has_agreed and change <= AGREED * abs(y[v, i])
-        if has_agreed:
+                y[v, i] = 0.5 * (previous[v, i] + y[v, i])
+                change = abs(y[v, i] - previous[v, i])
+                has_converged = has_converged and change <= CONVERGED * abs(y[v, i])
+        if has_converged:
             break
 
 
 # ---------------------------------------------------------------- the runs of WhyNot 0.12
 
-# Its simulator, a JavaScript program by Brian Hayes, puts the delays in equilibrium with their input before the first
-# step and once more after it, except for the three whose input is computed later in the step: labour, agricultural
-# inputs and perceived food. It computes the effect of crowding on life expectancy (28) before crowding (26, 27), so
-# that in every step the crowding of the step before counts. Its environment makes each timestep a run of its own: the
-# delays hardly delay, and resources are nearly always all there is, since the share left is counted from each start.
+# WhyNot's simulator, a JavaScript program by Brian Hayes, sets the delays to the equilibrium with their input before
+# the first step, and again after it. Three delays are excepted, whose input is computed later in the step: labour,
+# agricultural inputs and perceived food. It computes the effect of crowding on life expectancy (28) before crowding
+# (26, 27), so each step uses the crowding of the previous step. WhyNot's environment makes each timestep a separate
+# run. The delays therefore have little effect, and resources are never scarce, since the remaining fraction is relative
+# to the start of each timestep.
 
-ROUNDS = 99  # in which its simulator settles the delays before a first step; they can oscillate even then
-LATE_ROUNDS = 3  # health affects life expectancy, and that affects fertility control
+ROUNDS = 99  # number in WhyNot's simulator before the first step; the delays can still oscillate
+LATE_ROUNDS = 3  # health affects life expectancy, which affects fertility control
 
 
 @compiled_numeric
-def guess_nothing(y):
-    """Replace an input of 0, which its simulator takes for none, by the guess: agricultural inputs, perceived food."""
+def replace_zero_inputs(y):
+    """Replace agricultural inputs and perceived food of 0 by the first guess, as WhyNot's simulator does."""
     for i in range(y.shape[1]):
         y[16, i] = y[16, i] if y[16, i] != 0.0 else 5e9
         y[17, i] = y[17, i] if y[17, i] != 0.0 else 1.0
 
 
 @inlined
-def put_back(y, late):
-    """Put the three late delays back, by loops: numba is slow to compile assignments to slices."""
+def restore_late_delays(y, late):
+    """Restore the three late delays. Loops are used because numba compiles assignments to slices slowly."""
     for v in range(3):
         for i in range(y.shape[1]):
             y[15 + v, i] = late[v, i]
 
 
 @compiled_numeric
-def refill_delays(y, time, constants, dose, slope, crowding):
-    """Put all delays except the three late ones in equilibrium with their input."""
+def fill_early_delays(y, time, constants, dose, slope, crowding):
+    """Set all delays except the three late ones to the equilibrium with their input."""
     late = y[15:18].copy()
     for _ in range(LATE_ROUNDS):
-        find_rates(time, y, constants, dose, slope, crowding)
+        fill_rates(time, y, constants, dose, slope, crowding)
         fill_delays(y, slope, constants)
-        put_back(y, late)
+        restore_late_delays(y, late)
 
 
 @compiled_numeric
-def begin_run(y, time, constants, dose, slope, crowding):
-    """Set the delays of states y (variables, n) at the beginning of a run; the late ones are a round ahead."""
-    guess_first(y)
+def start_run(y, time, constants, dose, slope, crowding):
+    """Set the delays of states y (variables, n) at the start of a run. The late delays are a round ahead."""
+    set_first_guess(y)
     crowding[0] = 1.0
     for _ in range(ROUNDS):
-        find_rates(time, y, constants, dose, slope, crowding)
+        fill_rates(time, y, constants, dose, slope, crowding)
         crowding[0] = crowding[1]
         fill_delays(y, slope, constants)
-        guess_nothing(y)
-    refill_delays(y, time, constants, dose, slope, crowding)
+        replace_zero_inputs(y)
+    fill_early_delays(y, time, constants, dose, slope, crowding)
 
 
 @compiled_numeric
-def advance_run(y, time, length, parts, is_first, constants, dose, crowding):
+def advance_run(y, time, length, n_steps, is_first, constants, dose, crowding):
     """Advance states y (variables, n) by Euler's method, in place.
 
     Args:
-        time, length: When it begins, and for how many years, (n,).
-        parts: Number of steps.
-        is_first: Whether a run begins here.
+        time: Start time, (n,).
+        length: Number of years, (n,).
+        n_steps: Number of steps.
+        is_first: Whether a run starts here.
+        constants: The parameters by name, a record array (1,).
         dose: Doses, (interventions, n).
-        crowding: See `find_rates`, (2, n); the same array in all calls of a run.
+        crowding: See `fill_rates`, (2, n); the same array in all calls of a run.
     """
     now = time.copy()
     slope = np.empty(y.shape)
     if is_first:
-        begin_run(y, now, constants, dose, slope, crowding)
-    for part in range(parts):
-        find_rates(now, y, constants, dose, slope, crowding)
+        start_run(y, now, constants, dose, slope, crowding)
+    for step in range(n_steps):
+        fill_rates(now, y, constants, dose, slope, crowding)
         crowding[0] = crowding[1]
         filled = y.copy()
         fill_delays(filled, slope, constants)
-        guess_nothing(filled)
+        replace_zero_inputs(filled)
         for i in range(y.shape[1]):
             for v in range(len(y)):
-                y[v, i] += length[i] / parts * slope[v, i]
-            now[i] = time[i] + (part + 1) * length[i] / parts
-        if is_first and part == 0:
-            put_back(y, filled[15:18])
-            refill_delays(y, now, constants, dose, slope, crowding)
+                y[v, i] += length[i] / n_steps * slope[v, i]
+            now[i] = time[i] + (step + 1) * length[i] / n_steps
+        if is_first and step == 0:
+            restore_late_delays(y, filled[15:18])
+            fill_early_delays(y, now, constants, dose, slope, crowding)

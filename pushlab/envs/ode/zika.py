@@ -1,17 +1,18 @@
-"""Zika among people and mosquitoes, held down by bednets, condoms, treatment and indoor spraying.
+"""Zika among people and mosquitoes, controlled by bednets, condoms, treatment and indoor spraying.
 
 Source: Momoh & Fügenschuh (2018), Optimal control of intervention strategies and cost effectiveness analysis for a Zika
-virus model, Operations Research for Health Care 18, 99-111. Of the paper the first page was at hand; equations,
-parameters, weights and the start are as in WhyNot 0.12, which took them from there, with names as in the paper.
+virus model, Operations Research for Health Care 18, 99-111. Only the first page of the paper was available. Equations,
+parameters, weights and the start are taken from WhyNot 0.12, which has them from the paper. Names are the paper's.
 
-WhyNot mixes fractions and counts; whether the paper does could not be seen. Its recruitment of 0.071 mosquitoes a day
-balances a death rate of 1/14 in a population of one, and so, nearly, does that of people; but the state counts 10,600
-mosquitoes, which therefore die out within weeks, whatever is done. And while a cost of 60 for all mosquitoes is of one
-size with 12.5 for bednets for all, a cost of 60 for each of 10,600 hides the price of everything else. So both are read
-here as those of populations of size one: `human_scale` and `mosquito_scale` turn them into counts. That is our reading
-and not the paper's word. With both at 1, preset="whynot", the figures stand as they do there. The paper's first page
-calls bednets, treatment and spray together the most cost-effective; here these three, every day, are the fourth best of
-sixteen, behind treatment and spray, those two with condoms, and spray with condoms.
+WhyNot mixes fractions and counts; it is unknown whether the paper does. In WhyNot, a recruitment of 0.071 mosquitoes a
+day balances a death rate of 1/14 in a population of size one. The recruitment of people is similar. But the state has
+10,600 mosquitoes, so they die out within weeks under any actions. The costs have the same problem. A cost of 60 for all
+mosquitoes is comparable with 12.5 for bednets for all people. A cost of 60 for each of 10,600 mosquitoes makes the
+other costs negligible. This model therefore interprets recruitment and costs as values for populations of size one;
+`human_scale` and `mosquito_scale` convert them into counts. This interpretation is not from the paper. With both scales
+at 1, preset="whynot", the figures are WhyNot's. According to the paper's first page, bednets, treatment and spray
+together are the most cost-effective. Here these three, used every day, are the fourth best of the sixteen combinations,
+after treatment and spray, these two with condoms, and spray with condoms.
 """
 
 from typing import Any
@@ -29,53 +30,53 @@ from pushlab.ground.compiled import inlined
 
 WHYNOT_DISCOUNT = 4 / 365  # 1/day
 
-# Named as in the paper; the last lines are the four controls without an action, and those of the reward and the clock.
+# Names are the paper's. After the rates come the four controls without an action, the reward's costs, and the time.
 ZikaConfig = config_class(
     __name__,
     "ZikaConfig",
     """
-human_scale            1030        people      people that recruitment and costs are for
-mosquito_scale         10600       mosquitoes  mosquitoes that recruitment and costs are for
-lambda_h               1.1e-5      1/day       people born, a share of human_scale
+human_scale            1030        people      number of people to which recruitment and costs refer
+mosquito_scale         10600       mosquitoes  number of mosquitoes to which recruitment and costs refer
+lambda_h               1.1e-5      1/day       people born, a fraction of human_scale
 mu_h                   4.6296296296296294e-05  1/day       natural death of people, 1 / (360 * 60)
 varphi_h               0.02        1/day       loss of immunity
 phi                    0.05        1/day       recovery by itself
-nu                     0.023       -           share of those who recover that are immune for a time
+nu                     0.023       -           fraction of recovered people that are immune for a time
 alpha_h                0.2         1/day       from asymptomatic to symptomatic
 delta_h                0.003       1/day       death of Zika
-c                      0.05        1/day       contacts between people, of an asymptomatic one
-kappa                  0.05        1/day       contacts between people, of a symptomatic one
-beta_a                 0.6         -           infection in such a contact by an asymptomatic one
-beta_s                 0.3         -           infection in such a contact by a symptomatic one
+c                      0.05        1/day       sexual contacts of an asymptomatic person
+kappa                  0.05        1/day       sexual contacts of a symptomatic person
+beta_a                 0.6         -           infection in a sexual contact with an asymptomatic person
+beta_s                 0.3         -           infection in a sexual contact with a symptomatic person
 beta_1                 0.4         -           infection of a person in a contact with an infectious mosquito
 beta_2                 0.5         -           infection of a mosquito in a contact with an infected person
 epsilon                0.5         1/day       bites of a mosquito
 rho                    0.1         -           contacts of a mosquito with people, a bite
-lambda_v               0.071       1/day       mosquitoes hatched, a share of mosquito_scale
+lambda_v               0.071       1/day       mosquitoes hatched, a fraction of mosquito_scale
 mu_v                   0.07142857142857142  1/day       natural death of mosquitoes, 1 / 14
 alpha_v                0.1         1/day       from exposed to infectious, of a mosquito
-theta                  0.75        1/day       death of mosquitoes where everything is sprayed
-tau                    0.15        1/day       recovery added where everybody is treated
-treated_bednet_use     0           -           share of contacts with mosquitoes kept off, without an action
-condom_use             0           -           share of contacts between people made safe, without an action
-treatment_of_infected  0           -           share of symptomatic people treated, without an action
-indoor_spray_use       0           -           share of mosquitoes reached by spray, without an action
-A1                     60          -           cost of asymptomatic people, were all people so
-A2                     500         -           cost of symptomatic people, were all people so
-A3                     60          -           cost of mosquitoes, at mosquito_scale
+theta                  0.75        1/day       death of mosquitoes by full use of spray
+tau                    0.15        1/day       additional recovery by full treatment
+treated_bednet_use     0           -           fraction of bites prevented without an action
+condom_use             0           -           fraction of sexual contacts made safe without an action
+treatment_of_infected  0           -           fraction of symptomatic people treated without an action
+indoor_spray_use       0           -           fraction of mosquitoes reached by spray without an action
+A1                     60          -           cost if all people were asymptomatic
+A2                     500         -           cost if all people were symptomatic
+A3                     60          -           cost of mosquito_scale mosquitoes
 C1                     25          -           twice the cost of full use of bednets
 C2                     20          -           twice the cost of full use of condoms
 C3                     30          -           twice the cost of full treatment
 C4                     40          -           twice the cost of full use of spray
-start_time             0           days        when an episode begins
-end_time               100         days        when an episode ends
+start_time             0           days        beginning of an episode
+end_time               100         days        end of an episode
 """,
 )
 
 
 @inlined
 def derivative(time, y, constants, dose, slope):
-    """Fill `slope`: people are infected by mosquitoes and by each other, mosquitoes by people with symptoms."""
+    """Fill `slope`: mosquitoes and people infect people, and people with symptoms infect mosquitoes."""
     p = constants[0]
     for i in range(y.shape[1]):
         S_h = y[0, i]
@@ -118,7 +119,7 @@ def derivative(time, y, constants, dose, slope):
 
 @inlined
 def reward(before, values, dose, constants, earned):
-    """Fill `earned`, the paper's objective: infected and mosquitoes cost in proportion, controls by their square."""
+    """Fill `earned` with the paper's objective: minus the costs of infections, mosquitoes and squared controls."""
     p = constants[0]
     for i in range(len(values)):
         infected = (p.A1 * values[i, 1] + p.A2 * values[i, 2]) / p.human_scale
@@ -133,23 +134,24 @@ def reward(before, values, dose, constants, earned):
 
 
 def settled(config, levels):
-    """Return the whole state: the two populations are the sums of their parts."""
+    """Return the complete state: the two populations are the sums of their groups."""
     return np.array([*levels, sum(levels[:4]), sum(levels[4:])])
 
 
-def upper(p, start, ranges):
-    """Return upper bounds: no group exceeds its population, which gains by recruitment until deaths balance it."""
+def upper_bounds(p, start, ranges):
+    """Return upper bounds: no group exceeds its population, which grows by recruitment until deaths balance it."""
     born = p.lambda_h * p.human_scale
     hatched = p.lambda_v * p.mosquito_scale
     span = p.end_time - p.start_time
-    people = _most(start[7], sum(start[:4]), born, p.mu_h, span)
-    mosquitoes = _most(start[8], sum(start[4:7]), hatched, p.mu_v, span)
+    people = _max_population(start[7], sum(start[:4]), born, p.mu_h, span)
+    mosquitoes = _max_population(start[8], sum(start[4:7]), hatched, p.mu_v, span)
     return np.array([people] * 4 + [mosquitoes] * 3 + [people, mosquitoes])
 
 
-def _most(start, parts, coming, dying, span):
-    """Return the largest size of a population."""
-    return max(start, parts, min(coming / max(dying, 1e-12), parts + coming * span))
+def _max_population(start, groups, recruitment, death_rate, span):
+    """Return the largest size of a population, given its size and the sum of its groups at the start."""
+    balance = recruitment / max(death_rate, 1e-12)
+    return max(start, groups, min(balance, groups + recruitment * span))
 
 
 MODEL = Model(
@@ -177,7 +179,7 @@ mosquito_population     mosquitoes  all mosquitoes
     },
     derivative=derivative,
     reward=reward,
-    upper=upper,
+    upper_bounds=upper_bounds,
     settled=settled,
     interventions=read_interventions(
         """
@@ -203,12 +205,12 @@ class Zika(Epidemic):
         `observe` can also name the two populations, human_population and mosquito_population.
 
     Action:
-        Discrete(16), 8 b + 4 c + 2 t + s: bednets, condoms, treatment of people with symptoms and indoor spray, used by
-        nobody (0) or everybody (1) for a day; 0 is nothing. With actions="box" Box(4,), the share of each from 0 to 1.
+        Discrete(16), 8 b + 4 c + 2 t + s: bednets, condoms, treatment of people with symptoms and indoor spray, each
+        not used (0) or fully used (1) for a day. With actions="box" Box(4,), the use of each from 0 to 1.
 
     Reward:
-        -(60 asymptomatic + 500 symptomatic, as shares of 1030 people, + 60 mosquitoes, as a share of 10600,
-        + (25 b² + 20 c² + 30 t² + 40 s²) / 2), of the state after the step: the paper's objective, by day.
+        -(60 asymptomatic + 500 symptomatic, as fractions of 1030 people, + 60 mosquitoes, as a fraction of 10600,
+        + (25 b² + 20 c² + 30 t² + 40 s²) / 2), for the state after the step: the paper's objective for a day.
 
     Start:
         "outbreak", 1030 people, 260 of them infected, and 10600 mosquitoes, 100 of them infectious; or "first case",
@@ -223,14 +225,14 @@ class Zika(Epidemic):
     Args:
         reference: "whynot-0.12" has WhyNot's environment: its preset, Box actions, all nine variables observed, and a
             reward discounted by exp(-4/365) a day.
-        preset: "whynot": recruitment and costs without a scale, so that all mosquitoes soon die.
+        preset: "whynot": recruitment and costs without a scale, so all mosquitoes soon die.
         actions, observe: As in `ODE`; the defaults depend on the reference.
-        arguments: Those of `ODE` except the model.
+        arguments: The arguments of `ODE` except the model.
 
     Source:
-        Momoh & Fügenschuh (2018), Operations Research for Health Care 18, 99-111. As an environment in WhyNot 0.12,
-        which mixes fractions and counts; `pushlab/envs/ode/zika.py` describes this. In the paper bednets, treatment and
-        spray together are the most cost-effective; here treatment and spray are, of all constant policies.
+        Momoh & Fügenschuh (2018), Operations Research for Health Care 18, 99-111. An environment in WhyNot 0.12, which
+        mixes fractions and counts; see `pushlab/envs/ode/zika.py`. In the paper, bednets, treatment and spray together
+        are the most cost-effective. Here treatment and spray are the best constant policy.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/ODE-Zika-v0")
@@ -258,7 +260,7 @@ class Zika(Epidemic):
         )
 
     def flow(self, values, step, dose):
-        after, time, reward = super().flow(values, step, dose)
+        next_values, time, reward = super().flow(values, step, dose)
         if self.reference:
             reward *= np.exp(-WHYNOT_DISCOUNT * time)
-        return after, time, reward
+        return next_values, time, reward

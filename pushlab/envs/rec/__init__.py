@@ -1,1 +1,1 @@
-"""`pushlab/RECEnv-v0`: a recommender whose user's preference moves with what is shown."""
+"""`pushlab/RECEnv-v0`: a recommender whose user's preference drifts towards recommended items."""

@@ -1,7 +1,7 @@
-"""User models of the recommender: how a user rates an item, and how the item changes the user.
+"""User models of the recommender: a user's engagement with an item, and the change of the user's preference.
 
 A model is a class with two methods, `user_preference_dynamics` and `reward_function`, which have RECGym's names and
-signatures. A third method, `respond`, serves a whole batch at once; without it, copies are served one by one.
+signatures. An optional third method, `respond`, computes a batch at once. Without it, copies are computed one by one.
 """
 
 from __future__ import annotations
@@ -20,35 +20,36 @@ from pushlab.ground.compiled import compiled
 Array = np.ndarray
 Responses = tuple[Array, Array]  # rewards (n,) and next states (n, state_dim)
 REWARD_TYPES = ("continuous", "binary")
-SMALLEST = 2.0**-54  # replaces a uniform number of 0, whose normal quantile is -inf
+MIN_UNIFORM = 2.0**-54  # replaces 0, whose normal quantile is -inf
 
 
 def sigmoid(x: Any) -> Any:
-    """Logistic function 1 / (1 + exp(-x))."""
+    """Return the logistic function 1 / (1 + exp(-x))."""
     return 1 / (1 + np.exp(-x))
 
 
 def standard_normal(uniforms: Array) -> Array:
-    """Return standard normal numbers made of uniform ones by the inverse of their distribution."""
+    """Return the standard normal quantiles of uniform numbers."""
     from scipy.special import ndtri
 
-    return ndtri(np.maximum(uniforms, SMALLEST))
+    return ndtri(np.maximum(uniforms, MIN_UNIFORM))
 
 
 class BaseUserModel(ABC):
-    """A user of a recommender. A subclass must have two methods, and can have more.
+    """Base class of users of a recommender.
 
-    The state is a vector. It begins with the preference, which the agent observes. A model can append what only the
-    user knows, such as boredom. It must not remember anything outside the state. Random numbers come from
-    `self.random_`, a NumPy Generator that the environment replaces before each step, so that `reset(seed=...)` controls
-    them. A model that sets `random_` to a RandomState, as RECGym's models do, gets a RandomState.
+    A subclass must define `user_preference_dynamics` and `reward_function`. The state is a vector that begins with the
+    preference, which the agent observes. A model can append hidden variables, such as boredom, but must not store
+    anything outside the state. Random numbers come from `self.random_`, a NumPy Generator. The environment replaces it
+    before each step, so that `reset(seed=...)` controls it. A model that sets `random_` to a RandomState, as RECGym's
+    models do, gets a RandomState instead.
 
     Args:
         user_feature_dim, item_feature_dim, reward_type, reward_std, random_state: As in `RECEnv`, which passes its
             own values to a class. In an instance, None takes the environment's value.
 
     >>> class Flatterer(BaseUserModel):
-    ...     '''Likes everything, and prefers whatever was shown last.'''
+    ...     '''Likes all items, and prefers the last one.'''
     ...     def user_preference_dynamics(self, state, action, item_feature_vector):
     ...         item = item_feature_vector[action]
     ...         return item / np.linalg.norm(item)
@@ -61,8 +62,8 @@ class BaseUserModel(ABC):
     """
 
     name = "user model"
-    draws = 1  # uniform numbers that `respond` needs for each copy
-    equal_dims = False  # whether users and items must have as many features
+    n_draws = 1  # uniform numbers that `respond` needs for each copy
+    needs_equal_dims = False  # whether users and items must have equal dimensions
     random_: Any = None
     _has_warned = False
 
@@ -80,11 +81,11 @@ class BaseUserModel(ABC):
         self.reward_std = reward_std
         self.random_ = np.random.default_rng(random_state or 0)
 
-    def __init_subclass__(cls, **more: Any) -> None:
-        """Serve copies one by one if the class changes a method but not the batch methods made of it."""
-        super().__init_subclass__(**more)
-        changes = {"user_preference_dynamics", "reward_function"} & vars(cls).keys()
-        if changes and not {"respond", "_move"} & vars(cls).keys():
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Restore the default batch methods if the class overrides a method for one copy only."""
+        super().__init_subclass__(**arguments)
+        overrides = {"user_preference_dynamics", "reward_function"} & vars(cls).keys()
+        if overrides and not {"respond", "_move"} & vars(cls).keys():
             cls.respond = BaseUserModel.respond  # type: ignore[method-assign]
             if "expect" not in vars(cls):
                 cls.expect = BaseUserModel.expect  # type: ignore[method-assign]
@@ -93,13 +94,25 @@ class BaseUserModel(ABC):
     def user_preference_dynamics(
         self, state: Array, action: Any, item_feature_vector: Array
     ) -> Array:
-        """Return the state after item number `action` was shown; item_feature_vector (n_items, item_feature_dim)."""
+        """Return the state after item number `action` was shown.
+
+        Args:
+            state: State before, (state_dim,).
+            action: Index of the item.
+            item_feature_vector: Features of all items, (n_items, item_feature_dim).
+        """
 
     @abstractmethod
     def reward_function(
         self, state: Array, action: Any, item_feature_vector: Array
     ) -> float:
-        """Return the engagement with item number `action`, given the state before it was shown."""
+        """Return the engagement with item number `action`.
+
+        Args:
+            state: State before the item was shown, (state_dim,).
+            action: Index of the item.
+            item_feature_vector: Features of all items, (n_items, item_feature_dim).
+        """
 
     def initial_state(self, preferences: Array, n_items: int) -> Array:
         """Return initial states (n_users, state_dim) for preferences (n_users, user_feature_dim)."""
@@ -108,9 +121,15 @@ class BaseUserModel(ABC):
     def respond(
         self, states: Array, actions: Array, item_feature_vector: Array, draws: Array
     ) -> Responses:
-        """Return rewards (n,) and next states (n, state_dim) of n users; draws (n, self.draws) uniform on [0, 1).
+        """Return rewards (n,) and next states (n, state_dim) of n users.
 
-        This default calls the two methods for each copy. A model's own `respond` is some hundred times faster.
+        This default calls the two methods for each copy. A model's own `respond` is about a hundred times faster.
+
+        Args:
+            states: States before, (n, state_dim).
+            actions: Indices of items, (n,).
+            item_feature_vector: Features of all items, (n_items, item_feature_dim).
+            draws: Uniform random numbers on [0, 1), (n, self.n_draws).
         """
         if len(states) > 1 and not self._has_warned:
             self._has_warned = True
@@ -120,35 +139,36 @@ class BaseUserModel(ABC):
                 stacklevel=2,
             )
         rewards = np.empty(len(states))
-        following = np.empty_like(states)
+        next_states = np.empty_like(states)
         is_legacy = isinstance(self.random_, np.random.RandomState)
-        generator = np.random.RandomState if is_legacy else np.random.Generator
+        rng_class = np.random.RandomState if is_legacy else np.random.Generator
         for row, action in enumerate(actions.tolist()):
-            self.random_ = generator(np.random.PCG64(int(draws[row, 0] * 2**53)))
+            self.random_ = rng_class(np.random.PCG64(int(draws[row, 0] * 2**53)))
             state = states[row]
             reward = self.reward_function(
                 state.copy(), action, item_feature_vector=item_feature_vector
             )
-            moved = self.user_preference_dynamics(
+            next_state = self.user_preference_dynamics(
                 state.copy(), action, item_feature_vector=item_feature_vector
             )
-            rewards[row] = self._finite("reward_function", reward, ())
-            following[row] = self._finite(
-                "user_preference_dynamics", moved, state.shape
+            rewards[row] = self._validate("reward_function", reward, ())
+            next_states[row] = self._validate(
+                "user_preference_dynamics", next_state, state.shape
             )
-        return rewards, following
+        return rewards, next_states
 
     def expect(
         self, states: Array, actions: Array, item_feature_vector: Array
     ) -> Responses:
         """Return expected rewards (n,) and next states (n, state_dim), for planners.
 
-        This default returns the result of one fixed draw; a model with noise should have its own method.
+        This default returns the result of a fixed draw. A model with noise should override it.
         """
-        draws = np.full((len(states), max(1, self.draws)), 0.5)
+        draws = np.full((len(states), max(1, self.n_draws)), 0.5)
         return self.respond(states, actions, item_feature_vector, draws)
 
-    def _finite(self, method, value, shape):
+    def _validate(self, method, value, shape):
+        """Return the result of a method as an array; raise ValueError unless it has this shape and is finite."""
         array = np.asarray(value, float)
         if shape == () and array.size == 1:
             array = array.reshape(())
@@ -161,36 +181,40 @@ class BaseUserModel(ABC):
 
 
 @compiled
-def drift(states, actions, items, alpha, engagement, following):
-    """Move each preference along the shown item, in proportion to how much it is liked, and back to length 1.
+def drift(states, actions, items, alpha, engagement, next_states):
+    """Fill engagement, preference · item, and next states: the preference moves along the item, with length 1.
 
-    states (n, d); actions (n,); items (n_items, d). Fills engagement (n,), preference · item before the move, and
-    following (n, d).
+    Args:
+        states: States before, (n, d).
+        actions: Indices of items, (n,).
+        items: Features of all items, (n_items, d).
+        alpha: Step size.
+        engagement, next_states: Filled with the engagement before the move (n,) and the states after it (n, d).
     """
     for row in range(len(states)):
         item = items[actions[row]]
-        liked = 0.0
+        product = 0.0
         for k in range(len(item)):
-            liked += states[row, k] * item[k]
-        squared = 0.0
+            product += states[row, k] * item[k]
+        squared_length = 0.0
         for k in range(len(item)):
-            following[row, k] = states[row, k] + alpha * liked * item[k]
-            squared += following[row, k] ** 2
+            next_states[row, k] = states[row, k] + alpha * product * item[k]
+            squared_length += next_states[row, k] ** 2
         for k in range(len(item)):
-            following[row, k] /= np.sqrt(squared)
-        engagement[row] = liked
+            next_states[row, k] /= np.sqrt(squared_length)
+        engagement[row] = product
 
 
 class UserModel(BaseUserModel):
-    """The standard user, drawn to liked items and pushed away from disliked ones.
+    """The standard user, whose preference moves towards liked items and away from disliked ones.
 
     Args:
         alpha: Step size of the drift, from 0 to 1.
         settings: Arguments of `BaseUserModel`.
 
     Reward:
-        preference · item plus normal noise of deviation reward_std. If the reward is binary, 1 with probability
-        sigmoid(preference · item), otherwise 0.
+        preference · item plus normal noise of standard deviation reward_std. If the reward is binary, 1 with
+        probability sigmoid(preference · item), otherwise 0.
 
     Dynamics:
         preference + alpha (preference · item) item, divided by its length.
@@ -208,15 +232,15 @@ class UserModel(BaseUserModel):
     """
 
     name = "biased assimilation"
-    equal_dims = True
+    needs_equal_dims = True
 
     def __init__(self, *, alpha: float = 1.0, **settings: Any):
         super().__init__(**settings)
         self.alpha = float(number("alpha", alpha, 0, 1))
 
     @property
-    def draws(self) -> int:  # type: ignore[override]
-        """One uniform number if the reward is random, else none."""
+    def n_draws(self) -> int:  # type: ignore[override]
+        """1 if the reward is random, otherwise 0."""
         return int(self.reward_type == "binary" or bool(self.reward_std))
 
     def user_preference_dynamics(
@@ -237,38 +261,43 @@ class UserModel(BaseUserModel):
     def respond(
         self, states: Array, actions: Array, item_feature_vector: Array, draws: Array
     ) -> Responses:
-        engagement, following = self._move(states, actions, item_feature_vector)
+        engagement, next_states = self._move(states, actions, item_feature_vector)
         if self.reward_type == "binary":
-            return (draws[:, 0] < sigmoid(engagement)).astype(float), following
+            is_engaged = draws[:, 0] < sigmoid(engagement)
+            return is_engaged.astype(float), next_states
         if self.reward_std:
             noise = standard_normal(draws[:, 0])
-            return engagement + self.reward_std * noise, following
-        return engagement, following
+            return engagement + self.reward_std * noise, next_states
+        return engagement, next_states
 
     def expect(
         self, states: Array, actions: Array, item_feature_vector: Array
     ) -> Responses:
-        engagement, following = self._move(states, actions, item_feature_vector)
+        engagement, next_states = self._move(states, actions, item_feature_vector)
         if self.reward_type == "binary":
             engagement = sigmoid(engagement)
-        return engagement, following
+        return engagement, next_states
 
     def _move(self, states, actions, items):
-        """Engagement before noise (n,), and next states."""
+        """Return engagement without noise (n,) and next states (n, state_dim)."""
         engagement = np.empty(len(states))
-        following = np.empty_like(states)
-        drift(states, actions, items, self.alpha, engagement, following)
-        return engagement, following
+        next_states = np.empty_like(states)
+        drift(states, actions, items, self.alpha, engagement, next_states)
+        return engagement, next_states
 
     def _move_one(self, state, action, items):
+        """Return the result of `_move` for one copy."""
         state = np.asarray(state, float)
         items = np.asarray(items, float)
-        items[action] @ state[: items.shape[1]]  # raises if they don't fit
+        items[action] @ state[: items.shape[1]]  # raises if the shapes differ
         return self._move(state[None], np.array([action]).ravel(), items)
 
 
 class NoDrift(UserModel):
-    """A user who never changes, as most recommenders assume. Rewards as in `UserModel`.
+    """A user whose preference doesn't change, as most recommenders assume.
+
+    Reward:
+        As in `UserModel`.
 
     Source:
         The stationary preferences of matrix factorisation: Koren, Bell & Volinsky (2009), Matrix factorization
@@ -285,23 +314,24 @@ class NoDrift(UserModel):
 
 
 class Satiation(UserModel):
-    """A user who tires of repeated items, and recovers from them.
+    """A user who tires of repeated items and recovers from them.
 
     The state is the preference, then the satiation with each item, which the agent doesn't observe.
 
     Args:
-        keep: Share of satiation left after a step, from 0 to below 1.
-        weight: Reward lost to a satiation of 1.
+        keep: Fraction of the satiation that remains after a step, from 0 to below 1.
+        weight: Reward lost by a satiation of 1.
 
     Reward:
-        preference · item - weight × satiation with it, then noise or a binary answer as in `UserModel`.
+        preference · item - weight × satiation with the item, then noise or a binary reward as in `UserModel`.
 
     Dynamics:
-        Satiation with each item becomes keep × (satiation + 1 if it was shown); the preference stays.
+        Satiation with an item becomes `keep` × (satiation + 1) if it was shown, otherwise `keep` × satiation. The
+        preference doesn't change.
 
     Source:
         Leqi, Kılınç-Karzan, Lipton & Montgomery (2021), Rebounding bandits for modeling satiation effects, NeurIPS 34,
-        eqs. 1 and 2, without their noise in satiation; the two default values are ours
+        eqs. 1 and 2, without their noise in satiation. The two default values are not from the paper.
     """
 
     name = "satiation"
@@ -317,26 +347,26 @@ class Satiation(UserModel):
     def _move(self, states, actions, items):
         dim = items.shape[1]
         shown = np.arange(len(states)), dim + actions
-        liked = (states[:, :dim] * items[actions]).sum(axis=1)
-        engagement = liked - self.weight * states[shown]
-        following = states.copy()
-        following[shown] += 1
-        following[:, dim:] *= self.keep
-        return engagement, following
+        liking = (states[:, :dim] * items[actions]).sum(axis=1)
+        engagement = liking - self.weight * states[shown]
+        next_states = states.copy()
+        next_states[shown] += 1
+        next_states[:, dim:] *= self.keep
+        return engagement, next_states
 
 
 MODELS = {model.__name__: model for model in (UserModel, NoDrift, Satiation)}
 
 
-def user_model(model: Any, random_state: int, **settings: Any) -> BaseUserModel:
-    """Return an environment's own user model.
+def build_user_model(model: Any, random_state: int, **settings: Any) -> BaseUserModel:
+    """Return a new user model for an environment.
 
     Args:
         model: Class, instance, name of a class in MODELS, or {"name": ..., argument: value}.
         random_state: Seed for a class.
-        settings: Values of the environment, for a class, and for attributes of an instance that are None.
+        settings: The environment's values. They are the arguments of a class, and replace None in an instance.
 
-    >>> user_model({"name": "UserModel", "alpha": 0.25}, 0, reward_type="binary", reward_std=0.0).alpha
+    >>> build_user_model({"name": "UserModel", "alpha": 0.25}, 0, reward_type="binary", reward_std=0.0).alpha
     0.25
     """
     if isinstance(model, str):
@@ -349,7 +379,7 @@ def user_model(model: Any, random_state: int, **settings: Any) -> BaseUserModel:
         model = model(**settings, random_state=random_state)
     if not isinstance(model, BaseUserModel):
         raise ValueError(
-            f"UserModel is a subclass or an instance of BaseUserModel; got {in_short(model)}"
+            f"UserModel must be a subclass or an instance of BaseUserModel; got {in_short(model)}"
         )
     model = copy(model)
     for name, value in settings.items():

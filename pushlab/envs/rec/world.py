@@ -17,13 +17,11 @@ ITEM_NAMES = (
     "news jazz sport cooking travel garden film chess science fashion history games "
     "poetry cars theatre nature crafts fitness finance comics"
 ).split()
-
-
-ONE = np.array(1)  # arithmetic with an array is quicker than with a number of Python
+ONE = np.array(1)  # NumPy adds an array faster than a Python number
 
 
 class RECEnv(World):
-    """Recommend items to a user whose preference drifts towards what is shown.
+    """Recommend items to a user whose preference drifts towards recommended items.
 
     Observation:
         Box(user_feature_dim,), float64 in [-1, 1]: the user's preference, a vector of length 1, plus normal noise of
@@ -33,8 +31,8 @@ class RECEnv(World):
         Discrete(n_items): the item to show, an int or an array of shape (1,).
 
     Reward:
-        Engagement with the item, computed from the preference before it is shown. "continuous": preference · item plus
-        normal noise of standard deviation reward_std. "binary": 1 with probability sigmoid(preference · item),
+        Engagement with the item, computed from the preference before the item is shown. "continuous": preference · item
+        plus normal noise of standard deviation reward_std. "binary": 1 with probability sigmoid(preference · item),
         otherwise 0.
 
     Dynamics:
@@ -42,44 +40,43 @@ class RECEnv(World):
         in `pushlab.envs.rec.models` (NoDrift, Satiation), and your own can be passed as `UserModel`.
 
     Start:
-        One of n_users users, all equally likely, or options={"user_id": ...}, in a batch also a list with one for
-        each copy.
+        One of n_users users, all equally likely, or options={"user_id": ...}. In a batch this can be a list with a user
+        for each copy.
 
     End:
         Truncated after step_per_episode steps, never terminated.
 
     Info:
-        "user_id", int; "state", float64: the user's true state, the preference first. User models can append more.
-        Both are for analysis only: agents should not read them.
+        "user_id", int; "state", float64: the user's true state, which begins with the preference. Both are for analysis
+        only: agents should not read them.
 
     Args:
         step_per_episode: Steps in an episode.
         n_items, n_users: Numbers of items and users.
         item_feature_dim, user_feature_dim: Numbers of features; equal for the standard user model.
-        item_feature_vector: Array (n_items, item_feature_dim). None draws it, uniform on [-1, 1). Both feature matrices
-            are divided by their spectral norm.
+        item_feature_vector: Array (n_items, item_feature_dim). None draws it uniformly from [-1, 1). Both feature
+            matrices are divided by their spectral norm.
         user_feature_vector: Array (n_users, user_feature_dim). None draws it likewise.
         reward_type: "continuous" or "binary".
-        reward_std, obs_std: Standard deviations of the noise; the first only of continuous rewards.
-        UserModel: Class or instance of a BaseUserModel. An instance's own reward_type and reward_std override the
-            environment's. Files can have the name of one of pushlab's models, or a name and its arguments such as
-            {"name": "UserModel", "alpha": 0.5}.
+        reward_std, obs_std: Standard deviations of the noise. The first is for continuous rewards only.
+        UserModel: Class, instance, name, or {"name": ..., argument: value} of a user model. An instance's own
+            reward_type and reward_std override the environment's.
         random_state: Seed of the items and users, as in RECGym; None means 0. `reset(seed=...)` controls everything
             else.
-        item_names: Labels for pictures and buttons; None takes made-up ones.
+        item_names: Labels for pictures and buttons; None takes invented ones.
         reference: "recgym-0.2.1" starts episodes from unnormalised preferences, as RECGym does.
 
     Source:
         Dean & Morgenstern (2022), Preference dynamics under personalized recommendations, EC '22;
         RECGym in scope-rl 0.2.1 (Kiyohara et al. 2023), whose `RECEnv` this follows
 
-    This environment is right where RECGym is wrong. There, binary rewards raise an error; `step` resets at the end of
-    an episode and returns the next user's first observation; the step limit is reported as terminated; reset(seed)
-    leaves the reward's noise unseeded; item -1 is accepted; unequal feature dimensions fail at the first step;
-    random_state=None is an error, and n_items is documented as 100 and is 5. Also, an episode begins with a preference
-    much shorter than the length 1 that it has after the first step. Here it has length 1 from the start, which changes
-    the first observation and the first reward of an episode and nothing after them. `reference="recgym-0.2.1"` restores
-    that one rule.
+    RECGym has faults that this environment doesn't have. There, binary rewards raise an error; `step` resets at the end
+    of an episode and returns the next user's first observation; the step limit is reported as terminated; reset(seed)
+    doesn't seed the reward's noise; item -1 is accepted; unequal feature dimensions fail at the first step;
+    random_state=None is an error, and n_items is documented as 100 and is 5. There, an episode also begins with a
+    preference much shorter than the length 1 that it has after the first step. Here it has length 1 from the start,
+    which changes only the first observation and the first reward of an episode. `reference="recgym-0.2.1"` restores
+    this rule.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/RECEnv-v0", random_state=12345)
@@ -114,13 +111,12 @@ class RECEnv(World):
     ):
         self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
         self.most_steps = self.step_per_episode
-        self._length = np.array(self.step_per_episode)
+        self._episode_length = np.array(self.step_per_episode)
         self.n_items = whole("n_items", n_items, 1)
         self.n_users = whole("n_users", n_users, 1)
         item_dim = whole("item_feature_dim", item_feature_dim, 1)
-        user_dim = self.user_feature_dim = whole(
-            "user_feature_dim", user_feature_dim, 1
-        )
+        user_dim = whole("user_feature_dim", user_feature_dim, 1)
+        self.user_feature_dim = user_dim
         self.obs_std = number("obs_std", obs_std, 0)
         number("reward_std", reward_std, 0)
         one_of("reward_type", reward_type, models.REWARD_TYPES)
@@ -129,22 +125,18 @@ class RECEnv(World):
 
         # RECGym draws users before items from NumPy's legacy generator; the same seed
         # gives the same users and items here.
-        legacy = np.random.RandomState(seed)
+        legacy_rng = np.random.RandomState(seed)
+        user_shape = (self.n_users, user_dim)
+        item_shape = (self.n_items, item_dim)
         self.users = feature_matrix(
-            "user_feature_vector",
-            user_feature_vector,
-            (self.n_users, user_dim),
-            legacy,
+            "user_feature_vector", user_feature_vector, user_shape, legacy_rng
         )
         self.items = feature_matrix(
-            "item_feature_vector",
-            item_feature_vector,
-            (self.n_items, item_dim),
-            legacy,
+            "item_feature_vector", item_feature_vector, item_shape, legacy_rng
         )
-        self.item_names = self._names(item_names)
+        self.item_names = self._validate_item_names(item_names)
 
-        self.user_model = models.user_model(
+        self.user_model = models.build_user_model(
             UserModel,
             seed,
             user_feature_dim=user_dim,
@@ -152,15 +144,15 @@ class RECEnv(World):
             reward_type=reward_type,
             reward_std=reward_std,
         )
-        if self.user_model.equal_dims and user_dim != item_dim:
+        if self.user_model.needs_equal_dims and user_dim != item_dim:
             raise ValueError(
-                f"user_feature_dim {user_dim} and item_feature_dim {item_dim} must be equal for the user model "
-                f"{type(self.user_model).__name__}, which multiplies the two"
+                f"user model {type(self.user_model).__name__} needs user_feature_dim and item_feature_dim to be equal; "
+                f"got {user_dim} and {item_dim}"
             )
         self.reward_type = self.user_model.reward_type
         self.starts = self._initial_states(is_normalised=reference is None)
 
-        self._noise_column = max(1, self.user_model.draws)
+        self._noise_column = max(1, self.user_model.n_draws)
         self.uniforms = self._noise_column + (user_dim if self.obs_std else 0)
         self.observation_space = Box(-1.0, 1.0, (user_dim,), np.float64)
         self.action_space = Discrete(self.n_items)
@@ -176,10 +168,14 @@ class RECEnv(World):
         )
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        reward, following = self.user_model.respond(
+        reward, user_state = self.user_model.respond(
             state["state"], action, self.items, draws
         )
-        state = {"user": state["user"], "step": state["step"] + ONE, "state": following}
+        state = {
+            "user": state["user"],
+            "step": state["step"] + ONE,
+            "state": user_state,
+        }
         return self._with_noise(state, draws), {"action": action, "reward": reward}
 
     def observe(self, state: dict) -> np.ndarray:
@@ -189,7 +185,7 @@ class RECEnv(World):
         return clipped
 
     def truncated(self, state: dict) -> np.ndarray:
-        return state["step"] >= self._length
+        return state["step"] >= self._episode_length
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         return {"user_id": state["user"], "state": state["state"]}
@@ -203,10 +199,10 @@ class RECEnv(World):
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.shelf` draws, a plain dict.
 
-        - `env`, `user`, `step`, `of`: Name of the world, number of the user, steps so far, and the
-          number of steps.
-        - `preference`: The user's true preference now, a list (user_feature_dim,).
-        - `items`, `item_names`: A list (n_items, item_feature_dim), and a name each.
+        - `env`, `user`, `step`, `of`: Name of the world, index of the user, steps so far, and number
+          of steps.
+        - `preference`: The user's current true preference, a list (user_feature_dim,).
+        - `items`, `item_names`: Features (n_items, item_feature_dim) and names, lists.
         - `reward_type`: "continuous" or "binary".
         - `action`, `reward`: The item shown in the last step and its reward; None after a reset.
         """
@@ -231,42 +227,44 @@ class RECEnv(World):
         return state
 
     def _initial_states(self, is_normalised):
-        """Initial state of each user, shape (n_users, state_dim)."""
+        """Return the initial state of each user, (n_users, state_dim)."""
         lengths = np.linalg.norm(self.users, axis=1, keepdims=True)
         if not lengths.all():
             raise ValueError(
-                f"user_feature_vector is all 0 in row {np.argmin(lengths)}, so this user has no direction"
+                f"user_feature_vector: row {np.argmin(lengths)} is all zeros, so it has no direction"
             )
         preferences = self.users / lengths if is_normalised else self.users
         states = self.user_model.initial_state(preferences, self.n_items)
         return np.ascontiguousarray(states, float)
 
-    def _names(self, names):
+    def _validate_item_names(self, names):
+        """Return names of all items; None takes ITEM_NAMES, then numbered names."""
         if names is None:
-            more = [f"item {at}" for at in range(len(ITEM_NAMES), self.n_items)]
-            return (*ITEM_NAMES[: self.n_items], *more)
+            numbered = [f"item {row}" for row in range(len(ITEM_NAMES), self.n_items)]
+            return (*ITEM_NAMES[: self.n_items], *numbered)
         if not isinstance(names, (list, tuple)) or len(names) != self.n_items:
             raise ValueError(
-                f"item_names is a list of {self.n_items} names, one for each item; got {in_short(names)}"
+                f"item_names must be a list of {self.n_items} names, one for each item; got {in_short(names)}"
             )
         return tuple(map(str, names))
 
-    def _requested_users(self, user_id, n):
+    def _requested_users(self, user_id, n_copies):
+        """Return the user of each copy, int64 (n_copies,)."""
         users = np.asarray(user_id)
-        if users.dtype.kind not in "iu" or users.shape not in ((), (n,)):
+        if users.dtype.kind not in "iu" or users.shape not in ((), (n_copies,)):
             raise ValueError(
-                f"user_id is a whole number, or one for each of the {n} copies; got {in_short(user_id)}"
+                f"user_id must be an integer, or one for each of the {n_copies} copies; got {in_short(user_id)}"
             )
         if users.min() < 0 or users.max() >= self.n_users:
             raise ValueError(
-                f"user_id is from 0 to {self.n_users - 1}; got {in_short(user_id)}"
+                f"user_id must be from 0 to {self.n_users - 1}; got {in_short(user_id)}"
             )
-        return np.full(n, users, np.int64)
+        return np.full(n_copies, users, np.int64)
 
 
 @compiled_in_place
 def clip_each(values, clipped):
-    """Fill clipped (n, width) with the first columns of values (n, width or more), clipped to [-1, 1]."""
+    """Fill `clipped` (n, width) with the first columns of `values`, clipped to [-1, 1]."""
     rows, width = clipped.shape
     for row in range(rows):
         for k in range(width):
@@ -274,16 +272,23 @@ def clip_each(values, clipped):
 
 
 def feature_matrix(
-    name: str, given: Any, shape: tuple[int, int], legacy: np.random.RandomState
+    name: str, value: Any, shape: tuple[int, int], rng: np.random.RandomState
 ) -> np.ndarray:
-    """Return a read-only feature matrix divided by its spectral norm; drawn from [-1, 1) if None is given."""
-    if given is None:
-        matrix = legacy.uniform(-1.0, 1.0, shape)
+    """Return a read-only feature matrix divided by its spectral norm.
+
+    Args:
+        name: Name of the argument, for messages.
+        value: The matrix; None draws it uniformly from [-1, 1).
+        shape: Shape of the matrix.
+        rng: Generator for a drawn matrix.
+    """
+    if value is None:
+        matrix = rng.uniform(-1.0, 1.0, shape)
     else:
-        matrix = numbers(name, given, shape)
+        matrix = numbers(name, value, shape)
     norm = np.linalg.norm(matrix, ord=2)
     if norm == 0:
-        raise ValueError(f"{name} is all 0, so it cannot be normalised")
+        raise ValueError(f"{name} is all zeros, so it cannot be normalised")
     matrix /= norm
     matrix.flags.writeable = False
     return matrix
