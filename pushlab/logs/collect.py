@@ -17,7 +17,7 @@ from pushlab.agents.protocol import own_chance
 from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import whole
 from pushlab.ground.seeds import episode_seed
-from pushlab.metrics.offpolicy import probabilities_of
+from pushlab.metrics.offpolicy import action_probabilities
 
 MOST_STATES = 5_000_000  # in an enumeration
 
@@ -65,7 +65,7 @@ def collect(
     is_over = np.zeros(episodes, bool)
     parts = []
     while not is_over.all():
-        probabilities = probabilities_of(policy, matrix)
+        probabilities = action_probabilities(policy, matrix)
         chosen = _draw(probabilities, chance.random(episodes))
         sent = chosen if actions is None else actions[chosen]
         observations, rewards, terminated, truncated, _ = envs.step(sent)
@@ -150,7 +150,7 @@ def true_value(world: Any, policy: Policy) -> float:
     weights = np.full(len(users), 1 / len(users))
     value = 0.0
     for _ in range(steps):
-        probabilities = probabilities_of(policy, world.observe({"state": states}))
+        probabilities = action_probabilities(policy, world.observe({"state": states}))
         parents, items = (index.ravel() for index in np.indices(probabilities.shape))
         rewards, states = world.expect(states[parents], items)
         weights = weights[parents] * probabilities.ravel()
