@@ -47,7 +47,7 @@ from pushlab.logs.tables import (
 )
 from pushlab.metrics.lifelong import SYLLABUS_TYPES
 from pushlab.metrics.lifelong.log import (
-    ABOUT,
+    REGIME_COLUMNS,
     find_measure,
     numeric_columns,
     regime_numbers,
@@ -205,7 +205,7 @@ def _fault(log, row, column, right):
 
 def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
     """Return the log with `regime`: the number, from 0, of consecutive rows of one block, type, task and params."""
-    regime = regime_numbers(log, [name for name in ABOUT if name in log])
+    regime = regime_numbers(log, [name for name in REGIME_COLUMNS if name in log])
     log = log.drop(columns="regime", errors="ignore")
     before = "params" if "params" in log else "task"
     log.insert(log.columns.get_loc(before) + 1, "regime", regime)
