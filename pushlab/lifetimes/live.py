@@ -28,7 +28,7 @@ from pushlab.ground.seeds import part_seed
 from pushlab.ground.store import fingerprint, read_result, result_file, result_text
 from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
 from pushlab.logs.folders import lifetime_log, write_log
-from pushlab.logs.rollout import keep_lived, rollout
+from pushlab.logs.rollout import attach_log, rollout
 
 TRAINING, TESTING = range(2)  # parts of a lifetime, each with its own seed
 LOG = "log.csv"
@@ -140,7 +140,7 @@ def _run_phases(phases, agent, seed, labels, progress, blocks=()):
                     episodes=one.count,
                     progress=False,
                     seed=part_seed(seed, TRAINING if is_training else TESTING),
-                    first=first,
+                    first_episode=first,
                     learn=is_training,
                     explore=is_training,
                     record="episodes",
@@ -160,7 +160,7 @@ def _run_phases(phases, agent, seed, labels, progress, blocks=()):
                 write_text(blocks[number], text)
     except BaseException as error:
         unfinished = [error.log] if hasattr(error, "log") else []
-        keep_lived(error, lambda: _lifetime_log([*tables, *unfinished], seed))
+        attach_log(error, lambda: _lifetime_log([*tables, *unfinished], seed))
         raise
     finally:
         bar.close()

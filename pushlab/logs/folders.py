@@ -38,8 +38,8 @@ from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import json_text, new_folder, read_json, write_text
 from pushlab.logs.rollout import by_episode
 from pushlab.logs.tables import (
-    TABLE,
-    THEIRS,
+    DATA_LOG,
+    L2LOGGER_NAMES,
     read_csv,
     read_lifetime_table,
     types_file,
@@ -58,7 +58,11 @@ LOGGER = "logger_info.json"
 BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")  # name of a block's folder
 WORKER = re.compile(r"(?!\.\.?$)[^/\\:\s]+")  # name of a worker's folder
 NO_TIME = "19700101T000000.000000"  # l2metrics needs a time
-ATTRS = ("measure", "scenario", "syllabus_type")  # attributes of a log that are stored
+STORED_ATTRS = (
+    "measure",
+    "scenario",
+    "syllabus_type",
+)  # attributes of a log that are stored
 
 
 # ---------------------------------------------------------------- reading
@@ -143,7 +147,7 @@ def _read_info(path):
 def _find_blocks(folder):
     """Return (block, type, name) of each table in an L2Logger folder, sorted. Raises BadData if a block is missing."""
     blocks = []
-    for path in folder.glob(f"*/*/{TABLE}"):
+    for path in folder.glob(f"*/*/{DATA_LOG}"):
         name = path.relative_to(folder).as_posix()
         match = BLOCK.fullmatch(path.parent.name)
         if not match:
@@ -152,7 +156,7 @@ def _find_blocks(folder):
         blocks.append((int(match[1]), match[2], name))
     if not blocks:
         raise FileNotFoundError(
-            f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE}"
+            f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{DATA_LOG}"
         )
     blocks.sort()
     for (before, *_), (after, *_) in pairwise(blocks):
@@ -168,7 +172,7 @@ def _checked(log, measure, scenario, name, numbered):
     if "phase" not in log:
         log.insert(0, "phase", _phases(log))
     log = with_regimes(log)
-    refuse(_disorder(log, measure, numbered))
+    refuse(_order_faults(log, measure, numbered))
     log = log.reset_index(drop=True)
     log.attrs = {"measure": measure, "scenario": scenario}
     kind = scenario.get("syllabus_type", scenario.get("scenario_type"))
@@ -178,7 +182,7 @@ def _checked(log, measure, scenario, name, numbered):
     return log
 
 
-def _disorder(log, measure, numbered):
+def _order_faults(log, measure, numbered):
     """Return faults of blocks or experiences that don't count up, and of infinite values of the measure.
 
     Args:
@@ -197,7 +201,7 @@ def _disorder(log, measure, numbered):
 def _fault(log, row, column, right):
     file, line = log.index[row]
     value = str(log[column].iat[row])
-    return Fault(file, line, THEIRS.get(column, column), value, right)
+    return Fault(file, line, L2LOGGER_NAMES.get(column, column), value, right)
 
 
 # ---------------------------------------------------------------- regimes and phases, logs of rollout
@@ -254,7 +258,7 @@ def write_log(log: pd.DataFrame, path: Path | str) -> Path:
         BadData: For a folder, the log isn't a lifetime.
         FileExistsError: The folder exists and isn't empty. Nothing is written in any of these cases.
     """
-    attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
+    attrs = {name: log.attrs[name] for name in STORED_ATTRS if name in log.attrs}
     path = Path(path)
     if path.suffix == ".csv":
         log = log.copy(deep=False)
@@ -270,7 +274,7 @@ def write_log(log: pd.DataFrame, path: Path | str) -> Path:
 def _write_folder(log, attrs, folder):
     measure = attrs.get("measure") or "reward"
     find_measure(log.select_dtypes("number"), measure)
-    refuse(_disorder(pd.concat({"log": log}), measure, numbered=True))
+    refuse(_order_faults(pd.concat({"log": log}), measure, numbered=True))
     refuse(
         Fault("log", None, "block_type", str(kind), "train or test")
         for kind in log["block_type"].unique()
@@ -292,12 +296,12 @@ def _write_folder(log, attrs, folder):
         write_text(place / SCENARIO, json_text(scenario))
         write_text(place / LOGGER, json_text(logger))
         for (worker, block, block_type), rows in blocks:
-            table = _to_l2logger(rows, worker)
+            table = _l2logger_table(rows, worker)
             text = table.to_csv(sep="\t", index=False, lineterminator="\n")
-            write_text(place / worker / f"{block}-{block_type}" / TABLE, text)
+            write_text(place / worker / f"{block}-{block_type}" / DATA_LOG, text)
 
 
-def _to_l2logger(rows, worker):
+def _l2logger_table(rows, worker):
     """Return rows with L2Logger's columns first, in its order, made if the log lacks them; then all others."""
     filled = {
         "worker": worker,
@@ -308,8 +312,8 @@ def _to_l2logger(rows, worker):
     }
     missing = {name: value for name, value in filled.items() if name not in rows}
     table = rows.assign(**missing)
-    others = [name for name in table if name not in THEIRS]
-    return table[[*THEIRS, *others]].rename(columns=THEIRS)
+    others = [name for name in table if name not in L2LOGGER_NAMES]
+    return table[[*L2LOGGER_NAMES, *others]].rename(columns=L2LOGGER_NAMES)
 
 
 def find_logs(folder: Path | str) -> list[Path]:
@@ -318,7 +322,7 @@ def find_logs(folder: Path | str) -> list[Path]:
     Hidden files and folders are left out. Raises FileNotFoundError if there is no log.
     """
     folder = Path(folder)
-    found = {path.parents[2] for path in folder.rglob(f"*/*/{TABLE}")}
+    found = {path.parents[2] for path in folder.rglob(f"*/*/{DATA_LOG}")}
     found |= {path for path in folder.rglob("*.csv") if types_file(path).exists()}
     logs = [
         path
@@ -328,6 +332,6 @@ def find_logs(folder: Path | str) -> list[Path]:
     if not logs:
         raise FileNotFoundError(
             f"there is no log in {str(folder)!r} or below it: no CSV file of write_log, and no "
-            f"<worker>/<block>-<train or test>/{TABLE}"
+            f"<worker>/<block>-<train or test>/{DATA_LOG}"
         )
     return sorted(logs)

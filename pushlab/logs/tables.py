@@ -66,11 +66,11 @@ def read_csv(path: Path | str) -> pd.DataFrame:
     about = {"columns": {}, "attrs": {}, **read_json(types_file(path))}
     types = about["columns"]
     try:
-        rules = {name: rule_of_type(kind) for name, kind in types.items()}
+        rules = {name: type_rule(kind) for name, kind in types.items()}
     except (AttributeError, TypeError) as error:
         name = types_file(path).name
         raise BadData(Fault(name, right=f"types of columns ({error})")) from None
-    demand_end(path)
+    validate_end(path)
     log = read_table(path, rules, others=False)
     for name, kind in types.items():
         if kind.startswith("json"):
@@ -80,7 +80,7 @@ def read_csv(path: Path | str) -> pd.DataFrame:
     return log
 
 
-def demand_end(path: Path | str, name: str | None = None) -> None:
+def validate_end(path: Path | str, name: str | None = None) -> None:
     """Raise BadData for a file without a line break at its end: its last value may be torn."""
     if not Path(path).read_bytes().endswith(b"\n"):
         right = "a line break at its end; the last row may be torn"
@@ -108,7 +108,7 @@ def _to_json(value: Any, name: str) -> str:
         ) from None
 
 
-def rule_of_type(kind: str) -> Rule:
+def type_rule(kind: str) -> Rule:
     """Return the rule of a column of a type. Numbers stay text until they are converted: none is rounded."""
     if kind == "bool":
         return Rule("True or False", _flags, dtype=kind)
@@ -146,8 +146,8 @@ def _is_json(text, kind):
         return False
 
 
-TABLE = "data-log.tsv"  # a table in an L2Logger folder
-OURS = {
+DATA_LOG = "data-log.tsv"  # a table in an L2Logger folder
+COLUMN_NAMES = {
     "block_num": "block",
     "exp_num": "episode",
     "worker_id": "worker",
@@ -158,7 +158,7 @@ OURS = {
     "exp_status": "status",
     "timestamp": "timestamp",
 }  # L2Logger's names and ours, in L2Logger's order
-THEIRS = {ours: theirs for theirs, ours in OURS.items()}
+L2LOGGER_NAMES = {ours: theirs for theirs, ours in COLUMN_NAMES.items()}
 MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]  # missing numbers
 
 
@@ -175,9 +175,9 @@ def read_lifetime_table(
     Raises:
         BadData: The table has faults; the message lists each with its row, column and value.
     """
-    demand_end(path, name)
+    validate_end(path, name)
     text = read_as_text(path, "," if path.suffix == ".csv" else "\t", name)
-    columns = {column: OURS.get(column, column) for column in text}
+    columns = {column: COLUMN_NAMES.get(column, column) for column in text}
     refuse(_header_faults(columns, name, block is not None))
     if text.empty:
         raise BadData(Fault(name, right="at least one experience below the header"))
@@ -193,7 +193,14 @@ def read_lifetime_table(
             wrong = table[column] != right
             words = f"{right}, as its folder says"
             refuse(
-                blame(name, table.index, THEIRS[column], table[column], wrong, words)
+                blame(
+                    name,
+                    table.index,
+                    L2LOGGER_NAMES[column],
+                    table[column],
+                    wrong,
+                    words,
+                )
             )
     if "episode" not in table:
         table["episode"] = np.arange(len(table))
@@ -205,7 +212,7 @@ def _header_faults(columns, name, in_folder):
     needed = ["block", "episode", "block_type", "task"]
     for column in needed if in_folder else needed[2:]:
         if column not in named:
-            yield Fault(name, 1, THEIRS[column], right="the column is missing")
+            yield Fault(name, 1, L2LOGGER_NAMES[column], right="the column is missing")
     for column in sorted(set(named)):
         if named.count(column) > 1:
             yield Fault(name, 1, column, right="one column of this name; there are two")
@@ -214,13 +221,13 @@ def _header_faults(columns, name, in_folder):
 def _rule_of_values(column):
     """Return the rule of a column of unknown type: if one value is a number, all must be."""
     if column.isin(["True", "False"]).all():
-        return rule_of_type("bool")
+        return type_rule("bool")
     numbers = pd.to_numeric(column, errors="coerce")
     if numbers.dtype.kind == "i":
-        return rule_of_type("int64")
+        return type_rule("int64")
     if numbers.notna().any() or column.isin(MISSING).all():
-        return rule_of_type("float64")
-    return rule_of_type("str")
+        return type_rule("float64")
+    return type_rule("str")
 
 
 def _not_empty(column):
@@ -231,7 +238,7 @@ def _json_objects(column):
     return valid_json(column, dict)
 
 
-TEXT = rule_of_type("str")
+TEXT = type_rule("str")
 RULES = {
     "block": whole_number(0),
     "episode": whole_number(0),

@@ -244,7 +244,7 @@ def learned_here(task, agent, seed):
                 env,
                 one,
                 seed=seed,
-                first=episode,
+                first_episode=episode,
                 steps=steps - had,
                 record="episodes",
                 progress=False,
