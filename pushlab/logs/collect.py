@@ -86,11 +86,14 @@ def collect(
             "truncated": truncated[rows],
         }
         table |= dict(zip(names, matrix[rows].T, strict=True))
-        tables.append(pd.DataFrame({**table, "last": last}))
+        tables.append(table | {"last": last})
         is_over |= ends
         matrix = next_matrix
     envs.close()
-    log = pd.concat(tables).sort_values(["episode", "step"], ignore_index=True)
+    columns = {
+        name: np.concatenate([table[name] for table in tables]) for name in tables[0]
+    }
+    log = pd.DataFrame(columns).sort_values(["episode", "step"], ignore_index=True)
     log.insert(0, "env", env.split("/")[-1])
     log.insert(1, "seed", seed)
     return log
