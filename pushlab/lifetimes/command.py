@@ -119,14 +119,14 @@ def lifelong(
             say("; ".join([f"{name}: {words}", *notes]), err=True)
             continue
         lifetimes[name] = report.lifetime
-        say(reporting.report_words(report, name) + "\n")
+        say(reporting.report_text(report, name) + "\n")
         if out is not None:
             with ended_by(2):
                 for failure in reporting.save_report(report, out / name, plot):
                     say(failure, err=True)
     if len(lifetimes) > 1:
         table = reporting.lifetimes_table(lifetimes)
-        say(reporting.lifetimes_words(table))
+        say(reporting.lifetimes_text(table))
         if out is not None:
             with ended_by(2):
                 reporting.write_tsv(table.reset_index(), out / "lifetimes.tsv")
@@ -140,14 +140,14 @@ def lifelong(
 
 def _lifetimes(logdir, recursive):
     """Return {name: path} of the lifetimes in a file or a folder."""
-    from pushlab.lifetimes.live import LOG
+    from pushlab.lifetimes.live import LOG_FILE
     from pushlab.logs.folders import find_logs
 
     if not logdir.is_dir():
         return {logdir.stem: logdir}
     lifetimes = {}
     for path in find_logs(logdir):
-        place = path.parent if path.name == LOG else path
+        place = path.parent if path.name == LOG_FILE else path
         name = place.relative_to(logdir).as_posix().removesuffix(".csv")
         lifetimes[logdir.resolve().name if name == "." else name] = path
     if len(lifetimes) > 1 and not recursive:
