@@ -99,7 +99,7 @@ def test_experts_are_added_listed_used_and_cleared(folder, tmp_path):
     assert "in part: b has no single-task expert" in output
     assert lifetime_in(tmp_path / "out")["relative_saturation"] == 1
     call("experts", "clear", "a", *store)
-    assert "there are none yet" in call("experts", "list", *store)
+    assert "there are no experts yet" in call("experts", "list", *store)
     call("experts", "add", folder, *store, code=1)
 
 

@@ -1,7 +1,7 @@
 """`pushlab lifelong` and `pushlab experts`: the lifelong metrics on the command line.
 
-Exit status: 0 done, 1 a faulty log, expert or file of settings (all faults on standard error; other lifetimes are
-still reported), 2 a command that was not understood, or a result that could not be written.
+Exit status: 0 for success; 1 for a faulty log, expert or settings file (all faults are on standard error, and the other
+lifetimes are reported); 2 for an invalid command, or a result that could not be written.
 """
 
 import os
@@ -18,17 +18,20 @@ from pushlab.metrics.lifelong.settings import Settings
 
 experts_app = typer.Typer(
     no_args_is_help=True,
-    help="Single-task experts that lifetimes are measured against.",
+    help="Single-task experts, for comparison with lifetimes.",
 )
 Store = Annotated[
     Path | None,
     typer.Option(
-        "--experts", help="Folder of single-task experts; else $L2DATA/taskinfo."
+        "--experts",
+        help="Folder of single-task experts; by default $L2DATA/taskinfo.",
     ),
 ]
 Measure = Annotated[
     str | None,
-    typer.Option(help="Column to measure by; else what the log names, else reward."),
+    typer.Option(
+        help="Column to measure by; by default the log's own measure, else reward."
+    ),
 ]
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
@@ -38,26 +41,26 @@ def lifelong(
     logdir: Annotated[
         Path,
         typer.Argument(
-            help="A folder of run_syllabus or L2Logger, a CSV or TSV file; -R: a folder of them."
+            help="A folder of run_syllabus or L2Logger, a CSV or TSV file, or with -R a folder of these."
         ),
     ],
     measure: Measure = None,
     syllabus_type: Annotated[
         str | None,
         typer.Option(
-            help="CL, ANT_A or ANT_B, which chooses the metrics; else as the log says or suggests."
+            help="CL, ANT_A or ANT_B, which selects the metrics; by default the log's own type, else inferred."
         ),
     ] = None,
     experts: Store = None,
     metric: Annotated[
-        list[str] | None, typer.Option(help="Only this metric; may be repeated.")
+        list[str] | None, typer.Option(help="Only this metric; can be repeated.")
     ] = None,
     metrics_from: Annotated[
         list[Path] | None,
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="A Python file that registers metrics of your own. It is run.",
+            help="A Python file to run, which registers metrics of your own.",
         ),
     ] = None,
     settings: Annotated[
@@ -65,11 +68,12 @@ def lifelong(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="A JSON file of settings, ours or one of l2metrics; options precede it.",
+            help="A JSON file of settings, ours or of l2metrics; options override it.",
         ),
     ] = None,
     save_settings: Annotated[
-        Path | None, typer.Option(dir_okay=False, help="Write the settings here.")
+        Path | None,
+        typer.Option(dir_okay=False, help="Write the settings to this file."),
     ] = None,
     recursive: Annotated[
         bool, typer.Option("--recursive", "-R", help="All lifetimes below the folder.")
@@ -80,13 +84,13 @@ def lifelong(
             "--output",
             "-o",
             file_okay=False,
-            help="Folder for JSON, TSV and PNG; without it the table is only printed.",
+            help="Folder for JSON, TSV and PNG files; without it the table is only printed.",
         ),
     ] = None,
-    plot: Annotated[bool, typer.Option(help="Draw the pictures.")] = True,
+    plot: Annotated[bool, typer.Option(help="Draw the plots.")] = True,
     **options: Any,
 ) -> None:
-    """The lifelong metrics of a learning log: a table here, JSON, TSV and PNG in --output."""
+    """Compute the lifelong metrics of a learning log: print a table, and write JSON, TSV and PNG files to --output."""
     import matplotlib
 
     matplotlib.use("Agg")  # needs no display
@@ -100,23 +104,27 @@ def lifelong(
         for file in metrics_from or ():
             _run_file(file)
     with ended_by(1):
-        chosen = _read_settings(settings, options)
-        store = _experts(experts) if experts or os.environ.get("L2DATA") else None
+        final_settings = _read_settings(settings, options)
+        has_store = experts or os.environ.get("L2DATA")
+        store = _expert_store(experts) if has_store else None
         if experts and not store.tasks:
             raise FileNotFoundError(f"there are no experts in {experts}")
-        paths = _lifetimes(logdir, recursive)
+        paths = _lifetime_paths(logdir, recursive)
     with ended_by(2):
         if save_settings is not None:
-            write_text(save_settings, json_text(chosen.to_dict()))
+            write_text(save_settings, json_text(final_settings.to_dict()))
     lifetimes = {}
     for name, path in paths.items():
         try:
             log = read_log(path, measure)
-            report = lifelong_report(log, store, measure, syllabus_type, metric, chosen)
+            report = lifelong_report(
+                log, store, measure, syllabus_type, metric, final_settings
+            )
         except Exception as error:  # such as an error in a user's own metric
-            words = error if isinstance(error, ValueError | OSError) else repr(error)
+            is_plain = isinstance(error, ValueError | OSError)
+            message = error if is_plain else repr(error)
             notes = getattr(error, "__notes__", [])
-            say("; ".join([f"{name}: {words}", *notes]), err=True)
+            say("; ".join([f"{name}: {message}", *notes]), err=True)
             continue
         lifetimes[name] = report.lifetime
         say(reporting.report_text(report, name) + "\n")
@@ -138,7 +146,7 @@ def lifelong(
         raise typer.Exit(1)
 
 
-def _lifetimes(logdir, recursive):
+def _lifetime_paths(logdir, recursive):
     """Return {name: path} of the lifetimes in a file or a folder."""
     from pushlab.lifetimes.live import LOG_FILE
     from pushlab.logs.folders import find_logs
@@ -147,18 +155,20 @@ def _lifetimes(logdir, recursive):
         return {logdir.stem: logdir}
     lifetimes = {}
     for path in find_logs(logdir):
-        place = path.parent if path.name == LOG_FILE else path
-        name = place.relative_to(logdir).as_posix().removesuffix(".csv")
-        lifetimes[logdir.resolve().name if name == "." else name] = path
+        named_path = path.parent if path.name == LOG_FILE else path
+        name = named_path.relative_to(logdir).as_posix().removesuffix(".csv")
+        if name == ".":
+            name = logdir.resolve().name
+        lifetimes[name] = path
     if len(lifetimes) > 1 and not recursive:
         raise ValueError(
-            f"{logdir} holds {len(lifetimes)} lifetimes; name one, or use --recursive for all"
+            f"{logdir} holds {len(lifetimes)} lifetimes; pass one, or use --recursive for all"
         )
     return lifetimes
 
 
 def _read_settings(path, options):
-    """Return the settings of a file, or the defaults, with the command's options in their place."""
+    """Return the settings of a file, or the defaults, overridden by the command's options."""
     content = {}
     if path is not None:
         content = Settings.from_dict(read_json(path), path.name).to_dict()
@@ -176,7 +186,7 @@ def _read_settings(path, options):
 
 
 def _run_file(path):
-    """Run a Python file that registers metrics. Raises ValueError that names the file."""
+    """Run a Python file that registers metrics. Raises ValueError with the file's name."""
     try:
         runpy.run_path(str(path))
     except Exception as error:
@@ -186,7 +196,7 @@ def _run_file(path):
 # ---------------------------------------------------------------- experts
 
 
-def _experts(folder):
+def _expert_store(folder):
     from pushlab.lifetimes.experts import Experts  # loads pandas
 
     return Experts(folder)
@@ -196,22 +206,22 @@ def _experts(folder):
 def add_expert(
     logdir: Annotated[
         Path,
-        typer.Argument(help="The log of a run that learned one task, folder or file."),
+        typer.Argument(help="Log of a run that learned one task, a folder or file."),
     ],
     experts: Store = None,
     measure: Measure = None,
     replace: Annotated[
-        bool, typer.Option(help="Replace all runs that the task has.")
+        bool, typer.Option(help="Replace all runs of the task.")
     ] = False,
 ) -> None:
     """Add a run to the experts of its task."""
     from pushlab.logs.folders import read_log
 
     with ended_by(1):
-        [path] = _lifetimes(logdir, False).values()
+        [path] = _lifetime_paths(logdir, False).values()
         log = read_log(path, measure)
         task = log["task"].iat[0]
-        store = _experts(experts)
+        store = _expert_store(experts)
         store.add(task, log, replace=replace)
         runs = len(store.logs(task))
     say(f"{task}: {runs} runs, saturation {store.saturation(task):.6g}")
@@ -221,23 +231,23 @@ def add_expert(
 def list_experts(experts: Store = None) -> None:
     """List the experts: task, runs, experiences, saturation value."""
     with ended_by(1):
-        table = _experts(experts).list()
-    say(table.to_string(index=False) if len(table) else "there are none yet")
+        table = _expert_store(experts).list()
+    say(table.to_string(index=False) if len(table) else "there are no experts yet")
 
 
 @experts_app.command("clear")
 def clear_experts(
     task: Annotated[
-        str | None, typer.Argument(help="The task; without it, all of them.")
+        str | None, typer.Argument(help="The task; by default all tasks.")
     ] = None,
     experts: Store = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Don't ask before all are removed.")
+        bool, typer.Option("--yes", "-y", help="Remove all without confirmation.")
     ] = False,
 ) -> None:
-    """Remove the experts of a task, or all."""
+    """Remove the experts of a task, or of all tasks."""
     with ended_by(1):
-        store = _experts(experts)
+        store = _expert_store(experts)
         if task is None and store.tasks and not yes:
             names = ", ".join(store.tasks)
             typer.confirm(f"remove the experts of {names}?", abort=True)

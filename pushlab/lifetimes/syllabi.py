@@ -421,9 +421,9 @@ def _episode_faults(episode, number):
 
 
 def _order_faults(phases, structure):
-    """Yield phases that are empty or out of order: 0.test, 1.train, 1.test, 2.train, …
+    """Yield faults of phases that are empty or out of order.
 
-    In ANT only the first test is optional; in ANT_B none is.
+    The order is 0.test, 1.train, 1.test, 2.train, … In ANT only the first test is optional; in ANT_B none is.
     """
     allowed = ["0.test"] if structure == "ANT_B" else ["0.test", "1.train"]
     previous = "the start"
