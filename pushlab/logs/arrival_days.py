@@ -18,17 +18,8 @@ JUDGING = 1  # part of a seed for evaluation days; a study's training uses other
 def run_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
     """Run one day and return its last info. Without `learn` the agent neither learns nor explores."""
     episode = Episode()
-    run_episode(
-        env,
-        agent,
-        seed,
-        learn=learn,
-        explore=learn,
-        max_steps=None,
-        record="steps",
-        episode=episode,
-        options={"day": day},
-    )
+    options = {"day": day}
+    run_episode(env, agent, seed, learn, learn, None, "steps", episode, options)
     return episode.steps[-1].info
 
 

@@ -100,7 +100,11 @@ def click_through_rate(opened: ArrayLike) -> float:
 # ---------------------------------------------------------------- diversity and plausibility
 
 
-def coverage(accepted: Any, history: Any, reference: str | None = None) -> float:
+def coverage(
+    accepted: Any,
+    history: Any,
+    reference: str | None = None,
+) -> float:
     """Fraction of the history's distinct values that occur in the accepted notifications, from 0 to 1.
 
     Values are counted for each feature, and the counts are summed, as in the EvalUMAP 2020 challenge.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pushlab.ground import arguments
+from pushlab.ground.arguments import demand, floats, numbers, share
 
 MAX_RUNS = 10_000_000
 
@@ -56,18 +56,24 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half)
 
 
-def half_width(deviation: ArrayLike, count: ArrayLike, level: float = 0.95) -> Any:
+def half_width(
+    deviation: ArrayLike,
+    count: ArrayLike,
+    level: float = 0.95,
+) -> Any:
     """Return half the width of Student's t interval, for standard deviations (ddof 1) and numbers of values."""
     from scipy.stats import t
 
-    arguments.share("level", level)
+    share("level", level)
     freedom = np.maximum(np.asarray(count) - 1, 1)
     quantile = t.ppf((1 + level) / 2, freedom)
     return quantile * deviation / np.sqrt(count)
 
 
 def paired_interval(
-    values: ArrayLike, baseline: ArrayLike, level: float = 0.95
+    values: ArrayLike,
+    baseline: ArrayLike,
+    level: float = 0.95,
 ) -> Interval:
     """Compute the interval of the mean difference of runs paired by seed, values minus baseline.
 
@@ -82,7 +88,9 @@ def paired_interval(
 
 
 def share_interval(
-    successes: ArrayLike, trials: ArrayLike, level: float = 0.95
+    successes: ArrayLike,
+    trials: ArrayLike,
+    level: float = 0.95,
 ) -> Interval:
     """Compute a proportion and its Wilson interval: floats, or arrays for arrays, which NumPy broadcasts.
 
@@ -100,7 +108,7 @@ def share_interval(
     """
     from scipy.special import ndtri
 
-    arguments.share("level", level)
+    share("level", level)
     successes = np.asarray(successes, float)
     trials = np.asarray(trials, float)
     is_valid = (trials >= 1) & (successes >= 0) & (successes <= trials)
@@ -124,7 +132,9 @@ def share_interval(
 
 
 def crossed_interval(
-    values: ArrayLike, baseline: ArrayLike | None = None, level: float = 0.95
+    values: ArrayLike,
+    baseline: ArrayLike | None = None,
+    level: float = 0.95,
 ) -> Interval:
     """Compute the interval of the mean of a grid in which two sources of chance cross, such as seeds and days.
 
@@ -161,7 +171,7 @@ def crossed_interval(
     """
     from scipy.stats import t
 
-    arguments.share("level", level)
+    share("level", level)
     if baseline is not None:
         values = _difference(values, baseline)
     grid = finite_matrix("values", values, ("row", "column"), 2, 2)
@@ -215,8 +225,8 @@ def simultaneous(
     >>> simultaneous([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]])[1] == mean_interval([5.0, 6.0, 7.0], level=0.975)
     True
     """
-    arguments.share("level", level)
-    arguments.demand(len(samples), "samples is empty: there are no values to compare")
+    share("level", level)
+    demand(len(samples), "samples is empty: there are no values to compare")
     level_of_each = 1 - (1 - level) / len(samples)
     if not hasattr(samples, "items"):
         return [interval(values, level=level_of_each) for values in samples]
@@ -279,7 +289,9 @@ class MedianTime(NamedTuple):
 
 
 def median_time(
-    times: ArrayLike, watched: ArrayLike, level: float = 0.95
+    times: ArrayLike,
+    watched: ArrayLike,
+    level: float = 0.95,
 ) -> MedianTime:
     """Compute the median of times, some of which were not reached within a time limit.
 
@@ -307,9 +319,9 @@ def median_time(
     """
     from scipy.stats import binom
 
-    arguments.share("level", level)
-    times = arguments.floats("times", times)
-    watched = np.broadcast_to(arguments.numbers("watched", watched), times.shape)
+    share("level", level)
+    times = floats("times", times)
+    watched = np.broadcast_to(numbers("watched", watched), times.shape)
     is_reached = np.isfinite(times)
     is_late = is_reached & (times > watched)
     is_time = times >= 0
@@ -374,10 +386,10 @@ def power(
     """
     from scipy.stats import nct, t
 
-    arguments.share("level", level)
-    difference = arguments.numbers("difference", difference)
-    spread = arguments.numbers("spread", spread)
-    runs = arguments.numbers("runs", runs)
+    share("level", level)
+    difference = numbers("difference", difference)
+    spread = numbers("spread", spread)
+    runs = numbers("runs", runs)
     is_count = (runs >= 2) & (runs == np.round(runs))
     if (spread <= 0).any() or not is_count.all():
         raise ValueError(
@@ -412,13 +424,13 @@ def runs_needed(
     """
     from bisect import bisect_left
 
-    arguments.share("wanted", wanted)
+    share("wanted", wanted)
 
     def power_of(runs):
         return power(difference, spread, runs, level, paired)
 
     runs = 2 + bisect_left(range(2, MAX_RUNS), wanted, key=power_of)
-    arguments.demand(
+    demand(
         runs < MAX_RUNS,
         f"a difference of {difference} with a spread of {spread} takes {MAX_RUNS:,} runs or more",
     )
@@ -445,7 +457,7 @@ def pilot_spread(values: ArrayLike, confidence: float = 0.8) -> float:
     from scipy.stats import chi2
 
     values = _sample(values)
-    arguments.share("confidence", confidence)
+    share("confidence", confidence)
     freedom = len(values) - 1
     ratio = freedom / chi2.ppf(1 - confidence, freedom)
     return float(values.std(ddof=1) * np.sqrt(ratio))
@@ -472,7 +484,7 @@ def finite_matrix(
     Raises:
         ValueError: The values have another shape, or are not finite.
     """
-    matrix = arguments.floats(name, values)
+    matrix = floats(name, values)
     rows, columns = axes
     has_axes = matrix.ndim >= 2
     has_rows = has_axes and matrix.shape[-2] >= min_rows
@@ -497,7 +509,7 @@ def to_float(value: Any) -> Any:
 
 
 def _sample(values) -> np.ndarray:
-    values = arguments.floats("values", values)
+    values = floats("values", values)
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
         raise ValueError(
             f"values must be at least 2 finite values in one dimension; got {values!r:.60}"
@@ -508,7 +520,7 @@ def _sample(values) -> np.ndarray:
 def _difference(values, baseline) -> np.ndarray:
     values = np.asarray(values, float)
     baseline = np.asarray(baseline, float)
-    arguments.demand(
+    demand(
         values.shape == baseline.shape,
         f"paired runs must have the same shape on both sides; got {values.shape} and {baseline.shape}",
     )

@@ -21,7 +21,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground import arguments
+from pushlab.ground.arguments import (
+    demand,
+    generator,
+    has_rows,
+    in_short,
+    numbers,
+    one_of,
+    share,
+    whole,
+)
 from pushlab.metrics.estimate.intervals import Interval, finite_matrix, power, to_float
 
 BATCH = 200  # draws at a time: enough to estimate one task's share of the spread within a tenth
@@ -81,7 +90,7 @@ def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
     [1.0, 0.75, 0.25]
     """
     matrix = _scores(scores)
-    thresholds = arguments.numbers("thresholds", thresholds)
+    thresholds = numbers("thresholds", thresholds)
     is_above = matrix[..., None] > thresholds
     return is_above.mean(axis=(-3, -2))
 
@@ -119,7 +128,7 @@ def _validate_tasks(*matrices):
     """Raise ValueError unless all matrices have as many tasks."""
     shapes = [matrix.shape for matrix in matrices]
     n_tasks = {shape[-1] for shape in shapes}
-    arguments.demand(
+    demand(
         len(n_tasks) == 1,
         f"both agents must have scores on the same tasks; got the shapes {' and '.join(map(str, shapes))}",
     )
@@ -176,12 +185,12 @@ def stratified_interval(
     >>> print(stratified_interval([[0.1, 0.5], [0.2, 0.7], [0.3, 0.6]], interquartile_mean))
     0.4 [0.3, 0.5]
     """
-    arguments.share("level", level)
-    resamples = arguments.whole("resamples", resamples, BATCH)
+    share("level", level)
+    resamples = whole("resamples", resamples, BATCH)
     samples = [scores] if baseline is None else [scores, baseline]
     matrices = [_scores(sample, 2) for sample in samples]
     _validate_tasks(*matrices)
-    rng = arguments.generator(seed)
+    rng = generator(seed)
     value = np.asarray(statistic(*matrices), float)
 
     def draw(source=None):
@@ -192,7 +201,7 @@ def stratified_interval(
         ]
         result = np.asarray(statistic(*resampled))
         shape = (BATCH, *value.shape)
-        arguments.demand(
+        demand(
             result.shape == shape,
             f"the statistic of {BATCH} draws (…, runs, tasks) must have the shape {shape}; got "
             f"{result.shape}. Use axis=(-2, -1) for means, for example",
@@ -324,10 +333,7 @@ def permutation_test(
         samples = [(values - baseline).mean(axis=1)]
     else:
         middle = (values.mean() + baseline.mean()) / 2
-        samples = [
-            (values - middle).mean(axis=1),
-            (baseline - middle).mean(axis=1),
-        ]
+        samples = [(runs - middle).mean(axis=1) for runs in (values, baseline)]
 
     def difference(*samples, axis=-1):
         means = [sample.mean(axis=axis) for sample in samples]
@@ -363,7 +369,9 @@ def _runs_by_tasks(values):
 
 
 def score_matrices(
-    table: pd.DataFrame, value: str = "score", task: str = "task"
+    table: pd.DataFrame,
+    value: str = "score",
+    task: str = "task",
 ) -> dict[str, pd.DataFrame]:
     """Return the scores of each agent, {agent: DataFrame (runs, tasks)}, in order of appearance.
 
@@ -376,7 +384,7 @@ def score_matrices(
             tasks can't be compared.
     """
     names = ["agent", "seed", task]
-    arguments.has_rows(table, *names, value, what="the table of scores")
+    has_rows(table, *names, value, what="the table of scores")
     matrix = table.pivot(index=["agent", "seed"], columns=task, values=value)
     matrix = matrix[table[task].unique()]
     is_missing = matrix.isna()
@@ -421,7 +429,7 @@ def score_table(
     _validate(scores)
     baseline = None
     if against is not None:
-        arguments.one_of("against", against, scores)
+        one_of("against", against, scores)
         baseline = scores[against]
     if statistics is None:
         statistics = _default_statistics(scores, against)
@@ -449,9 +457,9 @@ def _default_statistics(scores, against):
 
 def _validate(scores):
     """Raise ValueError unless scores are {agent: scores}."""
-    arguments.demand(
+    demand(
         isinstance(scores, Mapping) and scores,
-        f"scores must be {{agent: array (runs, tasks)}}; got {arguments.in_short(scores)}",
+        f"scores must be {{agent: array (runs, tasks)}}; got {in_short(scores)}",
     )
 
 
@@ -485,12 +493,12 @@ def profile_table(
 
     tables = []
     for agent, values in scores.items():
-        share, low, high = stratified_interval(values, profile, level=level)
+        fraction, low, high = stratified_interval(values, profile, level=level)
         runs, tasks = np.shape(values)
         columns = {
             "agent": agent,
             "threshold": thresholds,
-            "share": share,
+            "share": fraction,
             "low": np.clip(low, 0, 1),
             "high": np.clip(high, 0, 1),
             "runs": runs,
@@ -502,7 +510,9 @@ def profile_table(
 
 
 def power_table(
-    differences: Sequence[float], spread: float, runs: Sequence[int] = range(2, 51)
+    differences: Sequence[float],
+    spread: float,
+    runs: Sequence[int] = range(2, 51),
 ) -> pd.DataFrame:
     """Return the `power` of runs paired by seed, a DataFrame of difference, runs, power.
 

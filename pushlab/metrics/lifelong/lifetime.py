@@ -193,7 +193,12 @@ class Lifetime:
         """Return the number of episodes until saturation, counting the one in which it begins."""
         return saturation.time + 1
 
-    def is_falling(self, task: str, own: np.ndarray, expert_value: float) -> bool:
+    def is_falling(
+        self,
+        task: str,
+        own: np.ndarray,
+        expert_value: float,
+    ) -> bool:
         """Return whether the line fitted to a task's training falls by more than a share of its expert's value."""
         positions = np.flatnonzero(np.isfinite(own))
         if len(positions) < 2:
@@ -248,7 +253,10 @@ class Lifetime:
         )
 
     def normalise(
-        self, values: np.ndarray, task: str, name: str | None = None
+        self,
+        values: np.ndarray,
+        task: str,
+        name: str | None = None,
     ) -> np.ndarray:
         """Return values of a task on 0 … 100; `name` is the name of an expert."""
         scale = self.scales[task]
@@ -256,7 +264,10 @@ class Lifetime:
         return values if self.settings.normalization == "none" else scale.points(values)
 
     def scale_for_ratios(
-        self, values: np.ndarray, task: str, name: str | None = None
+        self,
+        values: np.ndarray,
+        task: str,
+        name: str | None = None,
     ) -> np.ndarray:
         """Return values of a task that can be divided by one another.
 

@@ -573,7 +573,11 @@ def forward_transfer_expert(life: Lifetime) -> pd.Series:
     return pd.Series(ratios, dtype=float).reindex(life.tasks)
 
 
-def transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
+def transfer(
+    life: Lifetime,
+    forward: bool,
+    change: Callable,
+) -> pd.DataFrame:
     """Return changes of tests over the training of other tasks, a DataFrame of learned, tested, block, regime, value.
 
     Each row is a pair of consecutive tests of `tested` with training of `learned` between them, and no training of

@@ -147,7 +147,12 @@ class L2MetricsLifetime(Lifetime):
         """Return the number of episodes before saturation, without the one in which it begins."""
         return saturation.time
 
-    def is_falling(self, task: str, own: np.ndarray, expert_value: float) -> bool:
+    def is_falling(
+        self,
+        task: str,
+        own: np.ndarray,
+        expert_value: float,
+    ) -> bool:
         """Return whether the fitted line falls at all, so that noise about a constant level can count."""
         if len(own) < 2:
             return False

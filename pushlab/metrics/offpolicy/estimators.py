@@ -44,7 +44,9 @@ def effective_sample_size(weights: ArrayLike) -> float:
 
 
 def on_policy_value(
-    log: pd.DataFrame, discount: float = 1.0, level: float = 0.95
+    log: pd.DataFrame,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Interval:
     """Compute the mean return of the logging policy, with Student's t interval.
 
@@ -72,13 +74,20 @@ def on_policy_value(
 # ---------------------------------------------------------------- weights
 
 
-def naive(rewards: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
+def naive(
+    rewards: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
+) -> Estimate:
     """Mean return of the log, which is the value of the logging policy instead of the target."""
     return _estimate(_returns(rewards, discount), np.nan, level)
 
 
 def importance_sampling(
-    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Estimate:
     """Mean of the returns, weighted by the ratio of the whole episode: unbiased, with a high variance.
 
@@ -95,7 +104,10 @@ def importance_sampling(
 
 
 def self_normalised(
-    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Estimate:
     """Weighted mean of the returns, whose weights are divided by their sum: a small bias, a lower variance.
 
@@ -116,7 +128,10 @@ def self_normalised(
 
 
 def per_decision(
-    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Estimate:
     """Mean return in which each reward is weighted by the ratios up to its step only.
 
@@ -388,8 +403,7 @@ def _best_fractions(matrix):
     # The minimum of |root x|² + (1'x - 1)² is on the same ray as the minimum of |root x|² among fractions.
     scale = np.abs(root).max() or 1
     system = np.vstack([root / scale, np.ones(len(root))])
-    target = np.zeros(len(root) + 1)
-    target[-1] = 1.0
+    target = np.eye(len(system))[-1]
     solution, _ = nnls(system, target)
     return solution / solution.sum()
 

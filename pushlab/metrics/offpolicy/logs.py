@@ -113,7 +113,9 @@ def _validate_numbers(log, names):
 
 
 def action_probabilities(
-    policy: Any, observations: np.ndarray, name: str = "the policy"
+    policy: Any,
+    observations: np.ndarray,
+    name: str = "the policy",
 ) -> np.ndarray:
     """Return a policy's probabilities (rows, actions) for observations (rows, features).
 
@@ -287,22 +289,14 @@ def off_policy(
     rows = {
         "naive": estimators.naive(episodes.rewards, **options),
         "direct method": estimators.direct_method(values, level),
+        "importance sampling": estimators.importance_sampling(*arrays, **options),
+        "self-normalised": estimators.self_normalised(*arrays, **options),
+        "per-decision": estimators.per_decision(*arrays, **options),
+        "doubly robust": estimators.doubly_robust(*model_arrays, **options),
+        "SWITCH": estimators.switch_doubly_robust(*model_arrays, **options),
+        "DRos": estimators.doubly_robust_with_shrinkage(*model_arrays, **options),
+        "MAGIC": estimators.magic(*model_arrays, **options),
     }
-    weighted = {
-        "importance sampling": estimators.importance_sampling,
-        "self-normalised": estimators.self_normalised,
-        "per-decision": estimators.per_decision,
-    }
-    for name, estimator in weighted.items():
-        rows[name] = estimator(*arrays, **options)
-    modelled = {
-        "doubly robust": estimators.doubly_robust,
-        "SWITCH": estimators.switch_doubly_robust,
-        "DRos": estimators.doubly_robust_with_shrinkage,
-        "MAGIC": estimators.magic,
-    }
-    for name, estimator in modelled.items():
-        rows[name] = estimator(*model_arrays, **options)
     if episodes.ess < MIN_ESS:
         warnings.warn(
             f"effective sample size {episodes.ess:.1f} of {len(values):,} episodes: the log rarely has the "
