@@ -413,7 +413,10 @@ LOG = log_of(("train", "a", [1, 2]))
         ),
         (lambda: lifelong_report(LOG.assign(reward=np.nan)), "one complete experience"),
         (lambda: lifelong_report(LOG, measure="points"), "columns are reward"),
-        (lambda: lifelong_report(LOG, {"a": [[np.nan]]}), "expert of a: values must be finite"),
+        (
+            lambda: lifelong_report(LOG, {"a": [[np.nan]]}),
+            "expert of a: values must be finite",
+        ),
         (
             lambda: Settings.from_dict({"smoothing_method": "round"}, "file.json"),
             "file.json: smoothing is one of flat, .*; got 'round'",

@@ -81,7 +81,9 @@ def test_damaged_csv_is_refused(tmp_path, old, new, fault):
         read_log(path)
     assert f"run.csv, {fault}" in str(error.value)
     path.write_text(text[:-2])
-    with pytest.raises(BadData, match="run.csv: a line break is missing at the end; the last row"):
+    with pytest.raises(
+        BadData, match="run.csv: a line break is missing at the end; the last row"
+    ):
         read_log(path)
 
 

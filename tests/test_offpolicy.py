@@ -268,7 +268,10 @@ def test_few_effective_episodes_warn_and_none_give_no_interval():
     [
         (lambda log: log.drop(columns="propensity"), "no column 'propensity'"),
         (lambda log: log.assign(propensity=0.0), "row 0: 0.0 is not valid"),
-        (lambda log: log.assign(action=2), "column action must hold integers from 0 to 1"),
+        (
+            lambda log: log.assign(action=2),
+            "column action must hold integers from 0 to 1",
+        ),
         (lambda log: log[log["step"] == 1], "row 1: .* without a gap"),
     ],
 )

@@ -296,28 +296,41 @@ def episode_table(
         steps: Steps, or tuples with the values of a Step. The column of propensities is left out if all are None.
         last: The last observation.
     """
-    fields = Step(*zip(*steps)) if steps else Step(*[()] * 8)
+    fields = zip(*steps) if steps else [()] * len(Step._fields)
+    (
+        observations,
+        actions,
+        rewards,
+        terminated,
+        truncated,
+        infos,
+        seconds,
+        propensities,
+    ) = fields
     number = np.arange(len(steps))
-    infos = _info_values(fields.info, getattr(world, "unlogged", ()))
-    columns = {"episode": episode, "step": number, "time": infos.pop("time", number)}
-    columns |= _columns("action", fields.action, getattr(world, "action_names", None))
-    columns |= {
-        "reward": np.array(fields.reward, float),
-        "terminated": np.array(fields.terminated, bool),
-        "truncated": np.array(fields.truncated, bool),
-        "response_time": np.array(fields.seconds, float),
+    info_values = _info_values(infos, getattr(world, "unlogged", ()))
+    columns = {
+        "episode": episode,
+        "step": number,
+        "time": info_values.pop("time", number),
     }
-    if any(propensity is not None for propensity in fields.propensity):
-        columns["propensity"] = np.array(fields.propensity, float)
+    columns |= _columns("action", actions, getattr(world, "action_names", None))
+    columns |= {
+        "reward": np.array(rewards, float),
+        "terminated": np.array(terminated, bool),
+        "truncated": np.array(truncated, bool),
+        "response_time": np.array(seconds, float),
+    }
+    if any(propensity is not None for propensity in propensities):
+        columns["propensity"] = np.array(propensities, float)
     names = getattr(world, "observation_names", None)
-    observations = [*fields.observation, last]
-    observed = _columns("obs", observations, names, scalar="obs.value")
+    observed = _columns("obs", [*observations, last], names, scalar="obs.value")
     columns |= {key: values[:-1] for key, values in observed.items()}
     columns["last"] = [None] * len(steps)
     if steps:
         final = [values[-1] for values in observed.values()]
         columns["last"][-1] = [x.tolist() if hasattr(x, "tolist") else x for x in final]
-    for key, values in infos.items():
+    for key, values in info_values.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
 

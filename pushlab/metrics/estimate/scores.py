@@ -359,7 +359,7 @@ def permutation_test(
     return Permutation(float(observed), float(test.pvalue), n_permutations)
 
 
-def _runs_by_tasks(values):
+def _runs_by_tasks(values) -> np.ndarray:
     """Return values (runs,) or (runs, tasks) as a valid array (runs, tasks)."""
     columns = np.atleast_2d(np.transpose(values))
     return _scores(columns.T, 2)
