@@ -12,11 +12,11 @@ from pushlab.metrics.lifelong import (
     RELEASE_NAMES,
     Missing,
     Settings,
-    metric_value,
     compare_references,
     lifelong_report,
     log_of,
     metric,
+    metric_value,
     metrics_for,
     unregister,
 )
