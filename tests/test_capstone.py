@@ -29,7 +29,11 @@ def lifetime(seed=0, agent="mine", forgets=4.0):
             part = pd.DataFrame(
                 {"reward": 10.0 + seed - drop + np.arange(item.count) % 2}
             )
-            labels = {"phase": phase.name, "block": block, "block_type": phase.kind}
+            labels = {
+                "phase": phase.name,
+                "block": block,
+                "block_type": phase.block_type,
+            }
             parts.append(part.assign(**labels, task=item.task, regime=len(parts)))
     return pd.concat(parts, ignore_index=True).assign(agent=agent, seed=seed)
 

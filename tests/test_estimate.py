@@ -260,7 +260,7 @@ def test_median_times_account_for_times_never_reached(times, watched, expected):
     ("call", "message"),
     [
         (lambda: estimate.mean_interval([1.0]), "at least 2 finite values"),
-        (lambda: estimate.share_interval(3, 2), "from 0 to as many successes"),
+        (lambda: estimate.share_interval(3, 2), "successes from 0 to as many"),
         (lambda: estimate.crossed_interval([[1.0, 2.0]]), r"got shape \(1, 2\)"),
         (lambda: estimate.crossed_interval([[1, 2], [3, np.nan]]), "column 1 is nan"),
         (lambda: estimate.optimality_gap([[1.0], [np.nan]]), "run 1, task 0 is nan"),
@@ -268,11 +268,11 @@ def test_median_times_account_for_times_never_reached(times, watched, expected):
             lambda: estimate.score_matrices(runs_table().drop(index=6)),
             "no score of agent b, seed 1, task 2",
         ),
-        (lambda: estimate.score_table({}), "scores are {agent: array .*got {}"),
-        (lambda: estimate.profile_table(OURS), "scores are {agent: array .*got"),
+        (lambda: estimate.score_table({}), "scores must be {agent: array .*got {}"),
+        (lambda: estimate.profile_table(OURS), "scores must be {agent: array .*got"),
         (lambda: estimate.simultaneous([]), "no values to compare"),
-        (lambda: estimate.power(0.5, 1.0, 2.5), "whole numbers of at least 2 runs"),
-        (lambda: estimate.median_time([2.0], 1), "between 0 and how long"),
+        (lambda: estimate.power(0.5, 1.0, 2.5), "integers of at least 2 runs"),
+        (lambda: estimate.median_time([2.0], 1), "from 0 to its time limit"),
     ],
 )
 def test_invalid_samples_raise_value_errors(call, message):

@@ -24,7 +24,9 @@ def test_runs_are_added_replaced_listed_and_cleared(tmp_path):
     assert len(store.logs("a")) == 1 and store.saturation("a") == 7.0
     store.clear("a")
     assert store.tasks == ["b/.."] and store.saturation("a") is None
-    with pytest.raises(ValueError, match="expert of a learns this task only; here"):
+    with pytest.raises(
+        ValueError, match="expert of a must learn this task only; the log has"
+    ):
         store.add("a", run("b"))
     (tmp_path / "a.pkl").touch()
     with pytest.raises(ValueError, match="a pickle is never read"):

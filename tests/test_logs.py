@@ -81,7 +81,9 @@ def test_damaged_csv_is_refused(tmp_path, old, new, fault):
         read_log(path)
     assert f"run.csv, {fault}" in str(error.value)
     path.write_text(text[:-2])
-    with pytest.raises(BadData, match="run.csv: a line break at its end; the last row"):
+    with pytest.raises(
+        BadData, match="run.csv: a line break is missing at the end; the last row"
+    ):
         read_log(path)
 
 
@@ -140,7 +142,7 @@ def test_faults_of_a_folder_are_named_all_at_once(tmp_path):
         read_log(l2_folder(tmp_path, blocks))
     for words in (
         "w/0-train/data-log.tsv, column reward, row 3: 'much' is not a number",
-        "w/1-test/data-log.tsv, column block_num, row 2: '7' is not 1, as its folder",
+        "w/1-test/data-log.tsv, column block_num, row 2: '7' is not 1, as in the folder",
         "w/0-train/data-log.tsv, column task_params, row 3: '[]' is not a JSON object",
     ):
         assert words in str(error.value)

@@ -117,8 +117,8 @@ def test_estimates_agree_with_obp_and_scope_rl():
     long = published("long", STEPS)
     mixed = partial_estimates(*long, DISCOUNT)
     estimates = {
-        "SWITCH": lambda at: offpolicy.switch(*one, at).value,
-        "DRos": lambda at: offpolicy.shrunk(*one, at).value,
+        "SWITCH": lambda at: offpolicy.switch_doubly_robust(*one, at).value,
+        "DRos": lambda at: offpolicy.doubly_robust_with_shrinkage(*one, at).value,
         "per-decision": lambda _: offpolicy.per_decision(*long[:2], DISCOUNT).value,
         "doubly robust": lambda _: offpolicy.doubly_robust(*long, DISCOUNT).value,
         "weighted doubly robust": lambda _: mixed[:, -1].mean(),
@@ -147,7 +147,7 @@ def test_values_and_intervals_worked_out_by_hand():
             weighted + (3 - weighted) * 2,
         ],
         # Above 0.6 the model speaks alone: surprises of episode 2, -1 and +2, count.
-        offpolicy.switch(*known, *models, 0.6, **how): [
+        offpolicy.switch_doubly_robust(*known, *models, 0.6, **how): [
             1,
             2 + 0.5 * (0 + 1 - 1) + 0.5,
             3,
@@ -169,7 +169,10 @@ def test_a_switch_or_shrinkage_left_open_has_the_least_estimated_error():
     known = rng.normal(1 + ratios / 20, 1), ratios, model, model
     robust = offpolicy.doubly_robust(*known)
     half = stats.t.ppf(0.975, 399)
-    for estimator in (offpolicy.switch, offpolicy.shrunk):
+    for estimator in (
+        offpolicy.switch_doubly_robust,
+        offpolicy.doubly_robust_with_shrinkage,
+    ):
         errors = {}
         for at in np.geomspace(1e-3, 1e4, 300):
             found = estimator(*known, at)
@@ -240,13 +243,13 @@ def test_value_models_are_0_after_the_end_of_an_episode():
     log = whole_log()
     log = log[(log["episode"] % 2 == 0) | (log["step"] == 0)]
     short = offpolicy.episodes_of(log, target)
-    assert short.alive[:2].tolist() == [[True, True], [True, False]]
+    assert short.mask[:2].tolist() == [[True, True], [True, False]]
     assert short.ratios[1, 1] == 1
     assert short.rewards[1, 1] == 0
     found, values = offpolicy.cross_fitted_values(short)
-    assert found[short.alive].any()
-    assert not found[~short.alive].any()
-    assert not values[~short.alive].any()
+    assert found[short.mask].any()
+    assert not found[~short.mask].any()
+    assert not values[~short.mask].any()
 
 
 def test_few_effective_episodes_warn_and_none_give_no_interval():
@@ -265,7 +268,10 @@ def test_few_effective_episodes_warn_and_none_give_no_interval():
     [
         (lambda log: log.drop(columns="propensity"), "no column 'propensity'"),
         (lambda log: log.assign(propensity=0.0), "row 0: 0.0 is not valid"),
-        (lambda log: log.assign(action=2), "column action: numbers from 0 to 1"),
+        (
+            lambda log: log.assign(action=2),
+            "column action must hold integers from 0 to 1",
+        ),
         (lambda log: log[log["step"] == 1], "row 1: .* without a gap"),
     ],
 )

@@ -124,7 +124,7 @@ def test_episodes_frames_steps_and_greedy_runs():
 def test_episodes_have_seeds_of_their_own_and_continue_where_a_run_stopped():
     env = Countdown()
     rollout(env, Counting(), episodes=2, seed=3, **QUIET)
-    rollout(env, Counting(), episodes=1, seed=3, first=2, **QUIET)
+    rollout(env, Counting(), episodes=1, seed=3, first_episode=2, **QUIET)
     assert env.seeds == [episode_seed(3, episode) for episode in range(3)]
 
 
@@ -140,7 +140,7 @@ def test_the_same_seed_gives_the_same_log():
 @pytest.mark.parametrize(
     ("agent", "options", "words"),
     [
-        (RandomAgent(), {"colour": "red"}, "'colour' is no column"),
+        (RandomAgent(), {"colour": "red"}, "no label 'colour'"),
         (lambda observation: None, {}, "returned nothing"),
         (RandomAgent, {}, r"pass an instance: RandomAgent\(\)"),
     ],

@@ -38,11 +38,11 @@ def test_the_original_form_is_understood():
             ],
         }
     )
-    assert [phase.kind for phase in syllabus.phases] == ["test", "train"]
+    assert [phase.block_type for phase in syllabus.phases] == ["test", "train"]
     training = syllabus.training("push-v0")
     assert [one.count for one in training] == [250, 1]
     assert [one.params["horizon"] for one in training] == [1, 2]
-    assert syllabus.kind == "CL" and syllabus.count == 276
+    assert syllabus.kind == "CL" and syllabus.n_episodes == 276
 
 
 def test_builders_make_what_the_rules_ask_for(tmp_path):

@@ -92,7 +92,7 @@ def lifelong(
             help="Folder for JSON, TSV and PNG files. By default the table is only printed.",
         ),
     ] = None,
-    plot: Annotated[bool, typer.Option(help="Draw the pictures.")] = True,
+    plot: Annotated[bool, typer.Option(help="Draw the plots.")] = True,
     **options: Any,
 ) -> None:
     """Compute the lifelong metrics of a learning log; print a table, and write JSON, TSV and PNG to --output."""
@@ -109,33 +109,37 @@ def lifelong(
         for file in metrics_from or ():
             _run_file(file)
     with ended_by(1):
-        chosen = _read_settings(settings, options)
-        store = _experts(experts) if experts or os.environ.get("L2DATA") else None
+        final_settings = _read_settings(settings, options)
+        has_store = experts or os.environ.get("L2DATA")
+        store = _expert_store(experts) if has_store else None
         if experts and not store.tasks:
             raise FileNotFoundError(f"there are no experts in {experts}")
-        paths = _lifetimes(logdir, recursive)
+        paths = _lifetime_paths(logdir, recursive)
     with ended_by(2):
         if save_settings is not None:
-            write_text(save_settings, json_text(chosen.to_dict()))
+            write_text(save_settings, json_text(final_settings.to_dict()))
     lifetimes = {}
     for name, path in paths.items():
         try:
             log = read_log(path, measure)
-            report = lifelong_report(log, store, measure, syllabus_type, metric, chosen)
+            report = lifelong_report(
+                log, store, measure, syllabus_type, metric, final_settings
+            )
         except Exception as error:  # such as an error in a user's own metric
-            words = error if isinstance(error, ValueError | OSError) else repr(error)
+            is_plain = isinstance(error, ValueError | OSError)
+            message = error if is_plain else repr(error)
             notes = getattr(error, "__notes__", [])
-            say("; ".join([f"{name}: {words}", *notes]), err=True)
+            say("; ".join([f"{name}: {message}", *notes]), err=True)
             continue
         lifetimes[name] = report.lifetime
-        say(reporting.report_words(report, name) + "\n")
+        say(reporting.report_text(report, name) + "\n")
         if out is not None:
             with ended_by(2):
                 for failure in reporting.save_report(report, out / name, plot):
                     say(failure, err=True)
     if len(lifetimes) > 1:
         table = reporting.lifetimes_table(lifetimes)
-        say(reporting.lifetimes_words(table))
+        say(reporting.lifetimes_text(table))
         if out is not None:
             with ended_by(2):
                 reporting.write_tsv(table.reset_index(), out / "lifetimes.tsv")
@@ -147,27 +151,29 @@ def lifelong(
         raise typer.Exit(1)
 
 
-def _lifetimes(logdir, recursive):
+def _lifetime_paths(logdir, recursive):
     """Return {name: path} of the lifetimes in a file or a folder."""
-    from pushlab.lifetimes.live import LOG
+    from pushlab.lifetimes.live import LOG_FILE
     from pushlab.logs.folders import find_logs
 
     if not logdir.is_dir():
         return {logdir.stem: logdir}
     lifetimes = {}
     for path in find_logs(logdir):
-        place = path.parent if path.name == LOG else path
-        name = place.relative_to(logdir).as_posix().removesuffix(".csv")
-        lifetimes[logdir.resolve().name if name == "." else name] = path
+        named_path = path.parent if path.name == LOG_FILE else path
+        name = named_path.relative_to(logdir).as_posix().removesuffix(".csv")
+        if name == ".":
+            name = logdir.resolve().name
+        lifetimes[name] = path
     if len(lifetimes) > 1 and not recursive:
         raise ValueError(
-            f"{logdir} holds {len(lifetimes)} lifetimes; name one, or use --recursive for all"
+            f"{logdir} holds {len(lifetimes)} lifetimes; pass one, or use --recursive for all"
         )
     return lifetimes
 
 
 def _read_settings(path, options):
-    """Return the settings of a file, or the defaults, with the command's options in their place."""
+    """Return the settings of a file, or the defaults, overridden by the command's options."""
     content = {}
     if path is not None:
         content = Settings.from_dict(read_json(path), path.name).to_dict()
@@ -185,7 +191,7 @@ def _read_settings(path, options):
 
 
 def _run_file(path):
-    """Run a Python file that registers metrics. Raises ValueError that names the file."""
+    """Run a Python file that registers metrics. Raises ValueError with the file's name."""
     try:
         runpy.run_path(str(path))
     except Exception as error:
@@ -195,7 +201,7 @@ def _run_file(path):
 # ---------------------------------------------------------------- experts
 
 
-def _experts(folder):
+def _expert_store(folder):
     from pushlab.lifetimes.experts import Experts  # loads pandas
 
     return Experts(folder)
@@ -217,10 +223,10 @@ def add_expert(
     from pushlab.logs.folders import read_log
 
     with ended_by(1):
-        [path] = _lifetimes(logdir, False).values()
+        [path] = _lifetime_paths(logdir, False).values()
         log = read_log(path, measure)
         task = log["task"].iat[0]
-        store = _experts(experts)
+        store = _expert_store(experts)
         store.add(task, log, replace=replace)
         runs = len(store.logs(task))
     say(f"{task}: {runs} runs, saturation {store.saturation(task):.6g}")
@@ -230,7 +236,7 @@ def add_expert(
 def list_experts(experts: Store = None) -> None:
     """List the experts: task, number of runs, experiences, saturation value."""
     with ended_by(1):
-        table = _experts(experts).list()
+        table = _expert_store(experts).list()
     say(table.to_string(index=False) if len(table) else "there are no experts yet")
 
 
@@ -247,7 +253,7 @@ def clear_experts(
 ) -> None:
     """Remove the experts of a task, or all experts."""
     with ended_by(1):
-        store = _experts(experts)
+        store = _expert_store(experts)
         if task is None and store.tasks and not yes:
             names = ", ".join(store.tasks)
             typer.confirm(f"remove the experts of {names}?", abort=True)

@@ -1,4 +1,4 @@
-"""Reports of lifetimes as words, tables and pictures."""
+"""Reports of lifetimes as text, tables and plots."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pandas as pd
 from pushlab.ground.files import json_text, safe_cell, write_bytes, write_text
 from pushlab.metrics.lifelong import METRICS, Report
 
-MOST_COLUMNS = 5  # lifetimes side by side on a terminal
+MAX_COLUMNS = 5  # lifetimes in one table on a terminal
 
 
-def report_words(report: Report, name: str) -> str:
+def report_text(report: Report, name: str) -> str:
     """Return a report as text: metrics of the lifetime and of its tasks, and missing metrics with the reasons."""
-    table = report.table()
-    known = table[table["value"].notna()][["value", "unit", "better"]]
+    table = report.table().dropna(subset="value")
+    values = table[["value", "unit", "better"]]
     n_tasks = len(report.tasks)
     lines = [
         f"{name}: {len(report.curves):,} experiences of {n_tasks} "
         f"task{'s' if n_tasks > 1 else ''}, {report.syllabus_type}, measured by {report.measure}",
-        known.to_string(float_format="%.4g", header=False, index_names=False),
+        values.to_string(float_format="%.4g", header=False, index_names=False),
     ]
     if n_tasks > 1 and len(report.tasks.columns):
         tasks = report.tasks.T.rename_axis(None).rename_axis(None, axis=1)
@@ -41,28 +41,29 @@ def lifetimes_table(lifetimes: Mapping[str, pd.Series]) -> pd.DataFrame:
     return table.rename_axis("lifetime")
 
 
-def lifetimes_words(table: pd.DataFrame) -> str:
-    """Return a `lifetimes_table` as text, one row per metric; for many lifetimes only mean, lowest and highest."""
+def lifetimes_text(table: pd.DataFrame) -> str:
+    """Return a `lifetimes_table` as text, one row per metric; for many lifetimes only mean, minimum and maximum."""
     lifetimes = table.drop(index="mean")
-    if len(lifetimes) > MOST_COLUMNS:
+    if len(lifetimes) > MAX_COLUMNS:
         table = lifetimes.agg(["mean", "min", "max"])
     shown = table.T.rename_axis(f"{len(lifetimes)} lifetimes", axis=1)
     return shown.to_string(float_format="%.4g", na_rep="")
 
 
 def write_tsv(table: pd.DataFrame, path: Path | str) -> Path:
-    """Write a table as TSV in which no spreadsheet finds a formula; return the path."""
+    """Write a table as TSV without cells that a spreadsheet would read as formulas; return the path."""
     safe = table.map(lambda cell: safe_cell(cell) if isinstance(cell, str) else cell)
     return write_text(path, safe.to_csv(sep="\t", index=False, lineterminator="\n"))
 
 
 def save_report(report: Report, stem: Path | str, plot: bool = True) -> list[str]:
-    """Write a report: `<stem>.json`, tables `<stem>_<name>.tsv` and pictures `<stem>.png`, `<stem>_<name>.png`.
+    """Write a report: `<stem>.json`, tables `<stem>_<name>.tsv` and plots `<stem>.png`, `<stem>_<name>.png`.
 
-    Tables: metrics of the lifetime, tasks, pairs, regimes, and experts if there are any. Pictures: the lifetime with
-    its metrics, its tests, its curves raw and smoothed, and each task against its expert.
+    Tables: metrics of the lifetime, tasks, pairs, regimes, and experts if there are any. Plots: the lifetime with its
+    metrics, its tests, its raw and smoothed curves, and each task with its expert.
 
-    Returns a sentence for each picture that couldn't be drawn.
+    Returns:
+        A message for each plot that couldn't be drawn.
     """
     write_text(f"{stem}.json", json_text(report.to_dict()))
     tables = {
@@ -78,29 +79,30 @@ def save_report(report: Report, stem: Path | str, plot: bool = True) -> list[str
     from pushlab import plots
 
     failures = []
-    for ending, draw in _pictures(report) if plot else ():
+    for ending, draw in _plots(report) if plot else ():
         try:
-            picture = plots.png(draw())
-        except Exception as error:  # the numbers matter more than a picture
-            why = f"{type(error).__name__}: {error}"
-            failures.append(f"{stem}{ending}.png could not be drawn ({why})")
+            png = plots.png(draw())
+        except Exception as error:  # the numbers matter more than a plot
+            reason = f"{type(error).__name__}: {error}"
+            failures.append(f"{stem}{ending}.png could not be drawn ({reason})")
         else:
-            write_bytes(f"{stem}{ending}.png", picture)
+            write_bytes(f"{stem}{ending}.png", png)
     return failures
 
 
-def _pictures(report) -> Iterator[tuple[str, Callable]]:
-    """Yield the ending of the file's name and the drawing function of each picture."""
+def _plots(report) -> Iterator[tuple[str, Callable]]:
+    """Yield the ending of the file's name and the drawing function of each plot."""
     from pushlab import plots
 
     plots.use_style()
-    curves = report.curves
-    learned = dict.fromkeys(curves.loc[curves["block_type"] == "train", "task"])
+    tasks = report.curves["task"]
+    block_types = report.curves["block_type"]
+    trained_tasks = tasks[block_types == "train"].unique()
     yield "", partial(plots.report_sheet, report)
-    if (curves["block_type"] == "test").any():
+    if (block_types == "test").any():
         yield "_tests", partial(plots.evaluation_blocks, report)
-    if learned:
+    if len(trained_tasks):
         yield "_smoothed", partial(plots.smoothed_curves, report)
-    for number, task in enumerate(learned):
+    for number, task in enumerate(trained_tasks):
         if len(report.experts.get(task, ())):
             yield f"_expert_{number}", partial(plots.against_expert, report, task)

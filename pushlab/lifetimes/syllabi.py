@@ -1,8 +1,7 @@
-"""Syllabi: the tasks that a lifetime trains and tests, in order, as JSON.
+"""Syllabi: the training and tests of a lifetime, in order, as JSON.
 
-The form is that of the original lifelong-learning programme (its `learnkit` package, as kept in the
-examples of l2metrics): a list of instructions, in which an annotation begins a phase and the
-phase's episodes follow.
+The format is from the original lifelong-learning programme (its `learnkit` package, see the examples of l2metrics): a
+list of instructions, in which an annotation begins a phase and the phase's episodes follow.
 
 ::
 
@@ -14,29 +13,27 @@ phase's episodes follow.
       {"$repeat": {"$episode": "pushlab/push-v0", "$task": "mira", "user": "mira"}, "count": 100},
       …]}
 
-- `$phase`: "<number>.train" or "<number>.test": numbers count on from 1, and a phase's test follows
-  its training. "0.test" may come first, to measure an agent that has learned nothing yet
-- `$repeat`: an episode and the number of its repetitions, `count`. An episode without $repeat
-  happens once
-- `$episode`: the id of an environment, as `gymnasium.make` takes it (the original named a class of
-  a package). All other keys are the environment's arguments, and `max_episode_steps`, which is
-  `gymnasium.make`'s
-- `$task`: name of the task (ours); else the id without its namespace
-- `enable_updates`: whether the phase learns; may be left out
+- `$phase`: "<number>.train" or "<number>.test". Numbers count from 1, and a test follows the training with its number.
+  An optional "0.test" at the start measures the untrained agent
+- `$repeat`: an episode that is repeated `count` times; an episode without $repeat happens once
+- `$episode`: the id of an environment for `gymnasium.make` (in the original, a class of a package). All other keys are
+  the environment's arguments, and `max_episode_steps`, an argument of `gymnasium.make`
+- `$task`: name of the task (ours); by default the id without its namespace
+- `enable_updates`: whether the phase learns; optional
 - `default_params`: arguments of all episodes that don't set them
-- `structure`: CL, ANT_A or ANT_B (ours; the original has it in the title); else one task is CL and
-  several are ANT_A
+- `structure`: CL, ANT_A or ANT_B (ours; the original has it in the title); by default CL for one task, ANT_A for
+  several
 
 Three structures, after the README of l2metrics and its chapter "Creating custom syllabi":
 
-- CL: continual learning: one task whose parameters vary; tests are optional
-- `ANT_A`: adapting to new tasks: is the old one forgotten? Several tasks, no variation within one,
-  a test after every training
-- `ANT_B`: the same: does learning transfer to other tasks? Every test is of all tasks, and one
-  precedes the first training, to show the effect of training on other tasks
+- CL, continual learning: one task whose parameters vary; tests are optional
+- ANT_A, adapting to new tasks, for forgetting: several tasks, each with fixed parameters, and a test after every
+  training
+- ANT_B, adapting to new tasks, for transfer: the same, but every test has all tasks, and one precedes the first
+  training
 
-In ANT a phase trains one task. A test may use other parameters than the training, such as held-out
-days, if all tests of the task use the same.
+In ANT a phase trains one task. A test can use other parameters than the training, such as held-out days, if all tests
+of the task use the same.
 """
 
 from __future__ import annotations
@@ -54,9 +51,9 @@ from pushlab.ground.files import data_dir, json_text, read_json, write_text
 Episode = Mapping[str, Any]
 STRUCTURES = ("CL", "ANT_A", "ANT_B")
 TRAIN = "train"
-OWN_KEYS = ("$episode", "$task")
+EPISODE_KEYS = ("$episode", "$task")
 FIELDS = ("name", "instructions", "structure", "default_params")
-TOP_KEYS = (*FIELDS, "contains", "author", "version", "comment")
+SYLLABUS_KEYS = (*FIELDS, "contains", "author", "version", "comment")
 FORM = '{"name": …, "instructions": [{"$phase": "1.train"}, …]}'
 INSTRUCTION = '{"$phase": …}, {"$repeat": …, "count": …} or {"$episode": …}'
 
@@ -69,59 +66,61 @@ class Experience(NamedTuple):
         env: Id of the environment.
         params: Arguments of the environment.
         count: Number of episodes.
-        item: Number of the instruction, from 0.
+        instruction: Number of the instruction, from 0.
     """
 
     task: str
     env: str
     params: dict
     count: int  # type: ignore[assignment]
-    item: int = 0
+    instruction: int = 0
 
     @property
     def key(self) -> str:
-        """The environment and its arguments as text."""
+        """The environment and its arguments as JSON."""
         content = {"$episode": self.env, **self.params}
         return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
 class Phase(NamedTuple):
-    """A block of a lifetime: its `name` ("1.train"), its Experiences, the number of the instruction that begins it."""
+    """A block of a lifetime: its name ("1.train"), its Experiences, the number of the instruction that begins it."""
 
     name: str
     experiences: list
-    item: int = 0
+    instruction: int = 0
 
     @property
-    def kind(self) -> str:
-        """The kind of block, "train" or "test"."""
+    def block_type(self) -> str:
+        """Type of the block, "train" or "test"."""
         return self.name.partition(".")[2]
 
     @property
-    def episodes(self) -> int:
+    def n_episodes(self) -> int:
         """Number of episodes."""
-        return sum(one.count for one in self.experiences)
+        return sum(experience.count for experience in self.experiences)
 
 
-def tasks_of(phases: Iterable[Phase]) -> tuple[str, ...]:
+def task_names(phases: Iterable[Phase]) -> tuple[str, ...]:
     """Return the names of all tasks in the order in which they first occur."""
-    names = [one.task for phase in phases for one in phase.experiences]
-    return tuple(dict.fromkeys(names))
+    names: dict[str, None] = {}
+    for phase in phases:
+        names |= dict.fromkeys(experience.task for experience in phase.experiences)
+    return tuple(names)
 
 
 @dataclass(frozen=True)
 class Syllabus:
-    """The content of a syllabus file. `phases` and `tasks` interpret the instructions.
+    """Content of a syllabus file. `phases` and `tasks` interpret the instructions.
 
     Attributes:
         name: Title.
-        instructions: List of dicts; see above.
+        instructions: List of dicts; see the module.
         structure: "CL", "ANT_A", "ANT_B", or None to infer it.
         default_params: Arguments of all episodes.
 
     >>> syllabus = ant_a({"mira": {"$episode": "pushlab/push-v0", "user": "mira"},
     ...                   "theo": {"$episode": "pushlab/push-v0", "user": "theo"}}, train=30, test=5)
-    >>> [(phase.name, [one.task for one in phase.experiences]) for phase in syllabus.phases][:3]
+    >>> [(phase.name, [item.task for item in phase.experiences]) for phase in syllabus.phases][:3]
     [('0.test', ['mira', 'theo']), ('1.train', ['mira']), ('1.test', ['mira', 'theo'])]
     """
 
@@ -131,51 +130,62 @@ class Syllabus:
     default_params: dict = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"Syllabus({self.name!r}, {self.kind}, {len(self.phases)} phases, tasks {', '.join(self.tasks)})"
+        tasks = ", ".join(self.tasks)
+        return f"Syllabus({self.name!r}, {self.kind}, {len(self.phases)} phases, tasks {tasks})"
 
     @property
     def phases(self) -> list[Phase]:
         """The Phases in order."""
         phases = []
-        for at, item in enumerate(self.instructions):
-            if "$phase" in item:
-                phases.append(Phase(item["$phase"], [], at))
+        for number, instruction in enumerate(self.instructions):
+            if "$phase" in instruction:
+                phases.append(Phase(instruction["$phase"], [], number))
                 continue
-            params = {**self.default_params, **item.get("$repeat", item)}
+            params = {**self.default_params, **instruction.get("$repeat", instruction)}
             env = params.pop("$episode")
             task = params.pop("$task", env.rpartition("/")[2])
-            experience = Experience(task, env, params, item.get("count", 1), at)
+            count = instruction.get("count", 1)
+            experience = Experience(task, env, params, count, number)
             phases[-1].experiences.append(experience)
         return phases
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """Names of the tasks in the order in which they first occur."""
-        return tasks_of(self.phases)
+        return task_names(self.phases)
 
     @property
     def kind(self) -> str:
-        """The structure, inferred if it isn't stated."""
+        """The structure, inferred if it is None."""
         return self.structure or ("CL" if len(self.tasks) == 1 else "ANT_A")
 
     @property
-    def count(self) -> int:
+    def n_episodes(self) -> int:
         """Number of episodes."""
-        return sum(phase.episodes for phase in self.phases)
+        return sum(phase.n_episodes for phase in self.phases)
 
     def training(self, task: str) -> list[Experience]:
         """Return the Experiences that train a task, in order."""
-        trained = [phase.experiences for phase in self.phases if phase.kind == TRAIN]
-        return [one for one in sum(trained, []) if one.task == task]
+        trained = _training_experiences(self.phases)
+        return [experience for experience in trained if experience.task == task]
 
     def validate(self) -> Syllabus:
-        """Return the syllabus. Raises BadData that lists every fault."""
+        """Return the syllabus. Raises BadData that lists all faults."""
         refuse(find_faults(self.to_dict()))
         return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of the syllabus's file."""
         return {**asdict(self), "contains": "episodes"}
+
+
+def _training_experiences(phases):
+    """Return the Experiences of all training phases, in order."""
+    experiences: list[Experience] = []
+    for phase in phases:
+        if phase.block_type == TRAIN:
+            experiences += phase.experiences
+    return experiences
 
 
 # ---------------------------------------------------------------- files
@@ -190,28 +200,29 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
     """
     if isinstance(source, Syllabus):
         return source.validate()
-    content, file = source, "syllabus"
-    if isinstance(source, str | Path):
-        path = Path(source)
-        if not path.is_file():
-            path = data_dir() / "syllabi" / f"{source}.json"
-        if not path.is_file():
-            raise FileNotFoundError(
-                f"there is no syllabus {str(source)!r}; pushlab comes with "
-                f"{', '.join(shipped_syllabi())}, and any JSON file will do"
-            )
-        content, file = read_json(path), path.name
-    refuse(find_faults(content, file))
-    return _syllabus(content, Path(file).stem)
+    if not isinstance(source, str | Path):
+        refuse(find_faults(source))
+        return _to_syllabus(source)
+    path = Path(source)
+    if not path.is_file():
+        path = data_dir() / "syllabi" / f"{source}.json"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no syllabus {str(source)!r}; pass a JSON file or one of "
+            f"{', '.join(shipped_syllabi())}"
+        )
+    content = read_json(path)
+    refuse(find_faults(content, path.name))
+    return _to_syllabus(content, path.stem)
 
 
-def _syllabus(content, name="syllabus"):
-    known = {key: content[key] for key in FIELDS if key in content}
-    return Syllabus(**{"name": name, **known})
+def _to_syllabus(content, name="syllabus"):
+    values = {key: content[key] for key in FIELDS if key in content}
+    return Syllabus(**{"name": name, **values})
 
 
 def shipped_syllabi() -> list[str]:
-    """Return the names of the syllabi that come with pushlab."""
+    """Return the names of the syllabi that are part of pushlab."""
     return sorted(path.stem for path in (data_dir() / "syllabi").glob("*.json"))
 
 
@@ -220,7 +231,7 @@ def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:
     return write_text(path, json_text(syllabus.validate().to_dict()))
 
 
-# ---------------------------------------------------------------- making one
+# ---------------------------------------------------------------- builders
 
 
 def cl(
@@ -231,17 +242,21 @@ def cl(
     name: str = "continual learning",
     held_out: Episode | None = None,
 ) -> Syllabus:
-    """Return a CL syllabus: one task, trained with one variation of its parameters after the other.
+    """Return a CL syllabus: one task, trained with several variations of its parameters in turn.
 
     Args:
-        episode: "$episode", "$task" if wanted, and the arguments that don't vary.
-        variations: Arguments of each training, in order; a variation may come again.
+        episode: "$episode", optionally "$task", and the arguments that don't vary.
+        variations: Arguments of each training, in order; variations can be repeated.
         train: Episodes of each training.
         test: Episodes of each test of each variation, after every training; 0 for no tests.
-        held_out: Arguments of all tests, in place of the training's.
+        name: Title.
+        held_out: Arguments of all tests, instead of the training's.
     """
-    trained = [{**episode, **one} for one in variations]
-    tested = [one for at, one in enumerate(trained) if one not in trained[:at]]
+    trained = [{**episode, **variation} for variation in variations]
+    tested = []
+    for variant in trained:
+        if variant not in tested:
+            tested.append(variant)
     return _compose(name, "CL", trained, tested, train, test, bool(test), held_out)
 
 
@@ -255,25 +270,26 @@ def ant_a(
     held_out: Episode | None = None,
     structure: str = "ANT_A",
 ) -> Syllabus:
-    """Return an ANT_A syllabus: is a task forgotten while others are learned? All are tested after every training.
+    """Return an ANT_A syllabus, which measures forgetting: all tasks are tested after the training of each.
 
     Args:
         tasks: "$episode" and arguments of each task, by its name.
         train: Episodes of each training.
         test: Episodes of each test of each task.
-        order: Names in the order of training, which may repeat; by default each once.
+        order: Names in the order of training, which can repeat; by default each task is trained once.
+        name: Title.
         pretest: Whether a test precedes the first training.
-        held_out: Arguments of all tests, in place of the training's.
+        held_out: Arguments of all tests, instead of the training's.
         structure: "ANT_A" or "ANT_B".
     """
-    named = {task: {**episode, "$task": task} for task, episode in tasks.items()}
+    episodes = {task: {**episode, "$task": task} for task, episode in tasks.items()}
     order = list(tasks if order is None else order)
     for task in order:
         if task not in tasks:
-            known = ", ".join(tasks)
-            raise ValueError(f"order names the task {task!r}; the tasks are {known}")
-    trained = [named[task] for task in order]
-    tested = list(named.values())
+            names = ", ".join(tasks)
+            raise ValueError(f"order has the task {task!r}, but tasks are {names}")
+    trained = [episodes[task] for task in order]
+    tested = list(episodes.values())
     return _compose(name, structure, trained, tested, train, test, pretest, held_out)
 
 
@@ -285,19 +301,22 @@ def ant_b(
     name: str = "adapting to new tasks, B",
     held_out: Episode | None = None,
 ) -> Syllabus:
-    """Return an ANT_B syllabus: does learning one task help with others? As `ant_a`, always with a pretest."""
+    """Return an ANT_B syllabus, which measures transfer between tasks: `ant_a` with a pretest."""
     return ant_a(tasks, train, test, order, name, True, held_out, "ANT_B")
 
 
 def _compose(name, structure, trained, tested, train, test, pretest, held_out):
-    """Return a syllabus that trains each of `trained` in turn, and tests all of `tested` after each."""
-    tests = [{"$repeat": {**one, **(held_out or {})}, "count": test} for one in tested]
+    """Return a syllabus that trains the episodes `trained` in turn, and tests all of `tested` after each."""
+    tests = []
+    for episode in tested:
+        params = {**episode, **(held_out or {})}
+        tests.append({"$repeat": params, "count": test})
     instructions = []
     if pretest:
         instructions += [{"$phase": "0.test", "enable_updates": False}, *tests]
-    for number, one in enumerate(trained, start=1):
+    for number, episode in enumerate(trained, start=1):
         instructions.append({"$phase": f"{number}.train", "enable_updates": True})
-        instructions.append({"$repeat": one, "count": train})
+        instructions.append({"$repeat": episode, "count": train})
         if test:
             phase = {"$phase": f"{number}.test", "enable_updates": False}
             instructions += [phase, *tests]
@@ -310,31 +329,32 @@ def _compose(name, structure, trained, tested, train, test, pretest, held_out):
 def find_faults(content: Any, file: str = "syllabus") -> list[Fault]:
     """Return the Faults of a syllabus, the content of its JSON file.
 
-    The order of phases and the structure are checked once each instruction is valid.
+    The order of phases and the structure are checked only if all instructions are valid.
     """
-    # (number of the instruction, key, its value, what would be right)
-    found = list(_faults_of_form(content))
-    if not found:
-        syllabus = _syllabus(content)
-        phases, structure = syllabus.phases, syllabus.kind
-        found += _faults_of_order(phases, structure)
+    # Each is (number of the instruction, key, value, description of a valid value).
+    entries = list(_format_faults(content))
+    if not entries:
+        syllabus = _to_syllabus(content)
+        phases = syllabus.phases
+        structure = syllabus.kind
+        entries += _order_faults(phases, structure)
         if structure == "CL":
-            found += _faults_of_cl(phases)
+            entries += _cl_faults(phases)
         else:
-            found += _faults_of_ant(phases, structure)
+            entries += _ant_faults(phases, structure)
     faults = []
-    for item, key, value, right in found:
+    for number, key, value, right in entries:
         if not isinstance(value, str | None):
             value = json.dumps(value, default=repr)[:80]
-        faults.append(Fault(file, item, key, value, right, "item"))
+        faults.append(Fault(file, number, key, value, right, "item"))
     return faults
 
 
-def _faults_of_form(content):
+def _format_faults(content):
     if not isinstance(content, dict):
         yield None, None, content, FORM
         return
-    yield from _unknown_keys(content, None, TOP_KEYS)
+    yield from _unknown_keys(content, None, SYLLABUS_KEYS)
     structure = content.get("structure")
     defaults = content.get("default_params", {})
     instructions = content.get("instructions")
@@ -345,121 +365,123 @@ def _faults_of_form(content):
     elif not isinstance(instructions, list) or not instructions:
         yield None, "instructions", instructions, f"a list: {FORM}"
     else:
-        yield from _faults_of_instructions(instructions)
+        for number, instruction in enumerate(instructions):
+            yield from _instruction_faults(instruction, number)
 
 
-def _faults_of_instructions(instructions):
-    for at, item in enumerate(instructions):
-        if not isinstance(item, dict):
-            yield at, None, item, f"an object: {INSTRUCTION}"
-            continue
-        if "$phase" in item:
-            yield from _faults_of_annotation(item, at)
-            continue
-        if at == 0:
-            yield at, None, None, 'an episode before the first {"$phase": …}'
-        if "$repeat" in item:
-            yield from _unknown_keys(item, at, ("$repeat", "count"))
-            count = item.get("count")
-            if type(count) is not int or count < 1:
-                yield at, "count", count, "a whole number from 1"
-        episode = item.get("$repeat", item)
-        yield from _faults_of_episode(episode, at)
+def _instruction_faults(instruction, number):
+    if not isinstance(instruction, dict):
+        yield number, None, instruction, f"an object: {INSTRUCTION}"
+        return
+    if "$phase" in instruction:
+        yield from _annotation_faults(instruction, number)
+        return
+    if number == 0:
+        yield number, None, None, 'the first instruction must be {"$phase": …}'
+    if "$repeat" in instruction:
+        yield from _unknown_keys(instruction, number, ("$repeat", "count"))
+        count = instruction.get("count")
+        if type(count) is not int or count < 1:
+            yield number, "count", count, "a whole number from 1"
+    episode = instruction.get("$repeat", instruction)
+    yield from _episode_faults(episode, number)
 
 
-def _unknown_keys(keys, at, known):
+def _unknown_keys(keys, number, valid_keys):
     for key in keys:
-        if key not in known:
-            right = f"no such key here; there are {', '.join(known)}{meant(key, known)}"
-            yield at, key, None, right
+        if key not in valid_keys:
+            names = ", ".join(valid_keys)
+            right = f"there is no such key; keys are {names}{meant(key, valid_keys)}"
+            yield number, key, None, right
 
 
-def _faults_of_annotation(item, at):
-    yield from _unknown_keys(item, at, ("$phase", "enable_updates"))
-    name = item["$phase"]
+def _annotation_faults(annotation, number):
+    yield from _unknown_keys(annotation, number, ("$phase", "enable_updates"))
+    name = annotation["$phase"]
     if not isinstance(name, str):
-        yield at, "$phase", name, 'a text such as "1.train"'
-    elif item.get("enable_updates") not in (None, name.endswith(TRAIN)):
+        yield number, "$phase", name, 'a text such as "1.train"'
+    elif annotation.get("enable_updates") not in (None, name.endswith(TRAIN)):
         right = "true in training and false in tests"
-        yield at, "enable_updates", item["enable_updates"], right
+        yield number, "enable_updates", annotation["enable_updates"], right
 
 
-def _faults_of_episode(episode, at):
+def _episode_faults(episode, number):
     if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
         right = f'an object with "$episode", the id of an environment: {INSTRUCTION}'
-        yield at, "$episode", episode, right
+        yield number, "$episode", episode, right
         return
     if ":" in episode["$episode"]:  # gymnasium.make would import a module
         right = "the id of a registered environment, without a module"
-        yield at, "$episode", episode["$episode"], right
+        yield number, "$episode", episode["$episode"], right
     task = episode.get("$task", "a name")
     if not isinstance(task, str) or not task.strip():
-        yield at, "$task", task, "a name"
-    own = [key for key in episode if key.startswith("$")]
-    yield from _unknown_keys(own, at, OWN_KEYS)
+        yield number, "$task", task, "a name"
+    keys = [key for key in episode if key.startswith("$")]
+    yield from _unknown_keys(keys, number, EPISODE_KEYS)
 
 
-def _faults_of_order(phases, structure):
-    """Yield phases that are empty or out of order: 0.test, 1.train, 1.test, 2.train, …
+def _order_faults(phases, structure):
+    """Yield faults of phases that are empty or out of order.
 
-    In ANT no test may be missing but the first, and in ANT_B not that one either.
+    The order is 0.test, 1.train, 1.test, 2.train, … In ANT only the first test is optional; in ANT_B none is.
     """
-    following = ["0.test"] if structure == "ANT_B" else ["0.test", "1.train"]
-    before = "the start"
-    for name, experiences, item in phases:
-        if name not in following:
+    allowed = ["0.test"] if structure == "ANT_B" else ["0.test", "1.train"]
+    previous = "the start"
+    for name, experiences, instruction in phases:
+        if name not in allowed:
             right = (
-                f"next; after {before} comes {' or '.join(following)} in {structure}"
+                f"next; after {previous} comes {' or '.join(allowed)} in {structure}"
             )
-            yield item, "$phase", name, right
+            yield instruction, "$phase", name, right
             return
         if not experiences:
-            yield item, "$phase", name, "followed by episodes; this phase has none"
-        number, _, kind = name.partition(".")
-        following = []
-        if kind == TRAIN:
-            following.append(f"{number}.test")
-        if kind == "test" or structure == "CL":
-            following.append(f"{int(number) + 1}.train")
-        before = name
-    if structure != "CL" and phases[-1].kind == TRAIN:
-        yield phases[-1].item, "$phase", before, f"last; {before[:-5]}test is missing"
+            right = "followed by episodes; this phase has none"
+            yield instruction, "$phase", name, right
+        number, _, block_type = name.partition(".")
+        allowed = []
+        if block_type == TRAIN:
+            allowed.append(f"{number}.test")
+        if block_type == "test" or structure == "CL":
+            allowed.append(f"{int(number) + 1}.train")
+        previous = name
+    last = phases[-1]
+    if structure != "CL" and last.block_type == TRAIN:
+        right = f"last; {previous[:-5]}test is missing"
+        yield last.instruction, "$phase", previous, right
 
 
-def _faults_of_cl(phases):
-    tasks = tasks_of(phases)
+def _cl_faults(phases):
+    tasks = task_names(phases)
     if len(tasks) > 1:
-        right = f"one task, as in CL; here are {', '.join(tasks)}"
+        right = f"a CL syllabus must have one task, not {', '.join(tasks)}"
         yield None, "instructions", None, right
-    trained = [phase.experiences for phase in phases if phase.kind == TRAIN]
-    if len({one.key for one in sum(trained, [])}) == 1:
-        right = (
-            "a CL syllabus varies its task's parameters; here all training is the same"
-        )
+    keys = {experience.key for experience in _training_experiences(phases)}
+    if len(keys) == 1:
+        right = "a CL syllabus must vary its task's parameters, but all training is the same"
         yield None, "instructions", None, right
 
 
-def _faults_of_ant(phases, structure):
-    tasks = tasks_of(phases)
+def _ant_faults(phases, structure):
+    tasks = task_names(phases)
     if len(tasks) == 1:
-        right = (
-            f"several tasks, named by $task, as in {structure}; here is only {tasks[0]}"
-        )
+        right = f"{structure} needs several tasks, named by $task, not only {tasks[0]}"
         yield None, "instructions", None, right
     variants = {}
     required = set(tasks) if structure == "ANT_B" else set()
     for phase in phases:
-        here = tasks_of([phase])
-        for one in phase.experiences:
-            expected = variants.setdefault((one.task, phase.kind), one.key)
-            if one.key != expected:
-                right = f"{expected}, as before: parameters of {one.task} don't vary"
-                yield one.item, None, one.key, right
-        if phase.kind == TRAIN:
-            required.update(here)
-            if len(here) > 1:
-                right = f"training of one task; here are {', '.join(here)}"
-                yield phase.item, "$phase", phase.name, right
-        elif missing := required.difference(here):
+        for experience in phase.experiences:
+            task = experience.task
+            key = experience.key
+            expected = variants.setdefault((task, phase.block_type), key)
+            if key != expected:
+                right = f"{expected}, as before: parameters of {task} must not vary"
+                yield experience.instruction, None, key, right
+        names = task_names([phase])
+        if phase.block_type == TRAIN:
+            required.update(names)
+            if len(names) > 1:
+                right = f"training of one task, but of {', '.join(names)}"
+                yield phase.instruction, "$phase", phase.name, right
+        elif missing := required.difference(names):
             right = f"a test of all tasks so far, in ANT_B of all: {', '.join(sorted(missing))} is missing"
-            yield phase.item, "$phase", phase.name, right
+            yield phase.instruction, "$phase", phase.name, right

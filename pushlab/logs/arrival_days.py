@@ -1,4 +1,4 @@
-"""Run and judge agents on the days of `pushlab/push-v0`, one day at a time."""
+"""Run and evaluate agents on the days of `pushlab/push-v0`, one day at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pushlab.ground.seeds import part_seed
 from pushlab.logs.rollout import Episode, run_episode
 
 QUANTITIES = ("reward", "opens", "interruptions", "delay", "missed")
-JUDGING = 1  # the part of a seed that is for judged days; a study's training has others
+JUDGING = 1  # part of a seed for evaluation days; a study's training uses other parts
 
 
 def run_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
@@ -20,38 +20,38 @@ def run_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
     episode = Episode()
     options = {"day": day}
     run_episode(env, agent, seed, learn, learn, None, "steps", episode, options)
-    *_, info, _, _ = episode.steps[-1]
-    return info
+    return episode.steps[-1].info
 
 
 def judge_days(env: Any, agent: Agent, seed: int = 0) -> pd.DataFrame:
     """Run each day of the environment once, without learning or exploring; return one row per day.
 
-    Under one seed all agents get the same days and the same random numbers.
+    With the same seed all agents have the same days and the same random numbers.
 
     Columns: day; reward and its parts; opens; interruptions, the notifications shown; delay, the mean minutes from
-    arrival to showing, NaN if nothing was shown; missed, the notifications that the user would have opened and never
-    saw; forbidden, the actions chosen against the mask.
+    arrival to showing, NaN if nothing was shown; missed, the notifications that the user would have opened but never
+    saw; forbidden, the number of masked actions.
     """
     rows = []
     for day in env.unwrapped.world.start_days.tolist():
-        end = run_day(env, agent, day, part_seed(seed, JUDGING, day), learn=False)
-        parts = {name: end[name] for name in end if name.startswith("parts.")}
+        own_seed = part_seed(seed, JUDGING, day)
+        info = run_day(env, agent, day, own_seed, learn=False)
+        parts = {name: info[name] for name in info if name.startswith("parts.")}
         row = {
             "day": day,
             "reward": sum(parts.values()),
-            "opens": end["opens"],
-            "interruptions": end["shown"],
-            "delay": end["delay"] if end["shown"] else np.nan,
-            "missed": end["missed"],
-            "forbidden": end["forbidden"],
+            "opens": info["opens"],
+            "interruptions": info["shown"],
+            "delay": info["delay"] if info["shown"] else np.nan,
+            "missed": info["missed"],
+            "forbidden": info["forbidden"],
         }
         rows.append(row | parts)
     return pd.DataFrame(rows)
 
 
 def judge(env: Any, agent: Agent, seed: int = 0) -> dict[str, float]:
-    """Return means a day of `judge_days`; the delay is the mean over all notifications shown."""
+    """Return the means per day of `judge_days`; the delay is the mean over all notifications shown."""
     return day_means(judge_days(env, agent, seed))
 
 
@@ -60,5 +60,6 @@ def day_means(days: pd.DataFrame) -> dict[str, float]:
     means = days.drop(columns=["day", "forbidden"]).mean()
     shown = days["interruptions"]
     if shown.any():
-        means["delay"] = (days["delay"] * shown).sum() / shown.sum()
+        delays = days["delay"] * shown
+        means["delay"] = delays.sum() / shown.sum()
     return means.to_dict()

@@ -1,8 +1,7 @@
-"""Logs of a known policy with the probabilities of its actions, and true values of policies.
+"""Logs of a policy with the probabilities of its actions, and true values of policies.
 
-A policy is a function that takes observations (rows, features) and returns probabilities (rows, actions), or an object
-with such a method `probabilities`. The features are the log's columns `obs.…` in their order, for dict observations
-too.
+A policy is a function of observations (rows, features) that returns probabilities (rows, actions), or an object with
+such a method `probabilities`. The features are the log's columns `obs.…` in their order, also for dict observations.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from pushlab.agents.protocol import own_chance
 from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import whole
 from pushlab.ground.seeds import episode_seed
-from pushlab.metrics.offpolicy import probabilities_of
+from pushlab.metrics.offpolicy import action_probabilities
 
-MOST_STATES = 5_000_000  # in an enumeration
+MAX_STATES = 5_000_000  # in an enumeration
 
 Policy = Callable[[np.ndarray], np.ndarray] | Any
 
@@ -36,16 +35,18 @@ def collect(
 
     Args:
         env: Id of an environment.
-        policy: The behaviour policy. ValueError unless its probabilities are at least 0 with a sum of 1.
-        episodes: Number of episodes. Episode e is that of an environment reset with `episode_seed(seed, e)`, as in
-            `rollout`.
+        policy: The behaviour policy.
+        episodes: Number of episodes. As in `rollout`, episode e has the seed `episode_seed(seed, e)`.
         seed: Seed of the environment and the policy.
-        actions: An array (actions, …): the environment's action for each number of the policy's; None if they're
-            the same.
+        actions: Array (actions, …) with the environment's action for each of the policy's numbers; None if they are the
+            same.
         kwargs: Arguments of the environment.
 
     Columns: env, seed, episode, step, action (a number), reward, propensity, terminated, truncated, and
-    `obs.<name>` (of dicts `obs.<key>.<name>`) and `last`, as in `rollout`.
+    `obs.<name>` (for dicts `obs.<key>.<name>`) and `last`, as in `rollout`.
+
+    Raises:
+        ValueError: The policy's probabilities are below 0, or their sum is not 1.
 
     >>> from pushlab.agents.rec import SoftmaxItem
     >>> log = collect("pushlab/RECEnv-v0", SoftmaxItem(np.eye(5)), episodes=2, seed=7, step_per_episode=3)
@@ -57,39 +58,41 @@ def collect(
     whole("episodes", episodes, 1)
     with naming_the_nearest(env):
         envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
-    chance = own_chance(seed)
+    rng = own_chance(seed)
     seeds = [episode_seed(seed, episode) for episode in range(episodes)]
     observations, _ = envs.reset(seed=seeds)
     names = _names(observations, envs.unwrapped.world.observation_names)
     matrix = _matrix(observations)
     is_over = np.zeros(episodes, bool)
-    parts = []
+    tables = []
     while not is_over.all():
-        probabilities = probabilities_of(policy, matrix)
-        chosen = _draw(probabilities, chance.random(episodes))
-        sent = chosen if actions is None else actions[chosen]
-        observations, rewards, terminated, truncated, _ = envs.step(sent)
-        following = _matrix(observations)
+        probabilities = action_probabilities(policy, matrix)
+        numbers = _draw(probabilities, rng.random(episodes))
+        env_actions = numbers if actions is None else actions[numbers]
+        observations, rewards, terminated, truncated, _ = envs.step(env_actions)
+        next_matrix = _matrix(observations)
         ends = terminated | truncated
-        rows = np.flatnonzero(~is_over)  # others have begun again
+        rows = np.flatnonzero(~is_over)  # the others are in another episode
         last = np.full(len(rows), None)
-        for at in np.flatnonzero(ends[rows]):
-            last[at] = following[rows[at]].tolist()
-        part = {
+        for position in np.flatnonzero(ends[rows]):
+            last[position] = next_matrix[rows[position]].tolist()
+        table = {
             "episode": rows,
-            "step": np.full(len(rows), len(parts)),
-            "action": chosen[rows],
+            "step": np.full(len(rows), len(tables)),
+            "action": numbers[rows],
             "reward": rewards[rows],
-            "propensity": probabilities[rows, chosen[rows]],
+            "propensity": probabilities[rows, numbers[rows]],
             "terminated": terminated[rows],
             "truncated": truncated[rows],
         }
-        part |= dict(zip(names, matrix[rows].T, strict=True))
-        parts.append(part | {"last": last})
+        table |= dict(zip(names, matrix[rows].T, strict=True))
+        tables.append(table | {"last": last})
         is_over |= ends
-        matrix = following
+        matrix = next_matrix
     envs.close()
-    columns = {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+    columns = {
+        name: np.concatenate([table[name] for table in tables]) for name in tables[0]
+    }
     log = pd.DataFrame(columns).sort_values(["episode", "step"], ignore_index=True)
     log.insert(0, "env", env.split("/")[-1])
     log.insert(1, "seed", seed)
@@ -97,7 +100,7 @@ def collect(
 
 
 def _matrix(observations):
-    """Return a batch of observations as one array (rows, features), the parts of a dict side by side."""
+    """Return a batch of observations as one array (rows, features) that joins the parts of a dict."""
     if isinstance(observations, dict):
         return np.hstack([_matrix(part) for part in observations.values()])
     return np.asarray(observations).reshape(len(observations), -1)
@@ -108,41 +111,40 @@ def _names(observations, names, prefix="obs"):
     if isinstance(observations, dict):
         columns = []
         for key, part in observations.items():
-            own = (names or {}).get(key)
-            columns += _names(part, own, f"{prefix}.{key}")
+            part_names = (names or {}).get(key)
+            columns += _names(part, part_names, f"{prefix}.{key}")
         return columns
-    return [
-        f"{prefix}.{name}" for name in names or range(_matrix(observations).shape[1])
-    ]
+    names = names or range(_matrix(observations).shape[1])
+    return [f"{prefix}.{name}" for name in names]
 
 
 def _draw(probabilities, uniforms):
     """Draw an action's number for each row from the row's probabilities."""
-    chosen = (uniforms[:, None] >= np.cumsum(probabilities, axis=1)).sum(axis=1)
-    # A sum of probabilities may be just below 1.
-    return np.minimum(chosen, probabilities.shape[1] - 1)
+    is_passed = uniforms[:, None] >= np.cumsum(probabilities, axis=1)
+    # A sum of probabilities can be just below 1.
+    return np.minimum(is_passed.sum(axis=1), probabilities.shape[1] - 1)
 
 
 def true_value(world: Any, policy: Policy) -> float:
     """Return the expected return of an episode in a RECEnv world, by enumeration of users and treatments.
 
     Args:
-        world: A RECEnv without observation noise, whose user model has an exact `expect`. Noise in rewards doesn't
-            matter, since only their expectation counts.
-        policy: The policy to value.
+        world: A RECEnv without observation noise, whose user model has an exact `expect`. Rewards may be noisy, since
+            only their expected values are used.
+        policy: The policy to evaluate.
 
     Raises:
-        ValueError: There is noise in observations, or there are more than 5 million states.
+        ValueError: Observations are noisy, or there are more than 5 million states.
     """
     steps = world.step_per_episode
     if world.obs_std:
         raise ValueError(
-            f"enumeration needs observations without noise; obs_std is {world.obs_std}"
+            f"true_value needs observations without noise; obs_std is {world.obs_std}"
         )
-    if world.n_users * world.n_items**steps > MOST_STATES:
+    if world.n_users * world.n_items**steps > MAX_STATES:
         raise ValueError(
             f"{world.n_users} users and {world.n_items} items in {steps} steps make more than "
-            f"{MOST_STATES:,} states; take fewer, or the mean of many episodes"
+            f"{MAX_STATES:,} states; use fewer, or the mean of many episodes"
         )
     users = np.arange(world.n_users)
     uniforms = np.zeros((len(users), world.uniforms))
@@ -150,8 +152,9 @@ def true_value(world: Any, policy: Policy) -> float:
     weights = np.full(len(users), 1 / len(users))
     value = 0.0
     for _ in range(steps):
-        probabilities = probabilities_of(policy, world.observe({"state": states}))
-        parents, items = (index.ravel() for index in np.indices(probabilities.shape))
+        observations = world.observe({"state": states})
+        probabilities = action_probabilities(policy, observations)
+        parents, items = np.indices(probabilities.shape).reshape(2, -1)
         rewards, states = world.expect(states[parents], items)
         weights = weights[parents] * probabilities.ravel()
         value += float(weights @ rewards)

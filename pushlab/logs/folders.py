@@ -1,19 +1,16 @@
-"""Logs on disk: a CSV file with its columns' types, and L2Logger folders as import and export.
+"""Logs on disk: CSV files with the types of their columns, and import and export of L2Logger folders.
 
-`write_log(log, "run.csv")` stores any log, and `read_log` returns an equal one
-(`pushlab.logs.tables`).
+`write_log(log, "run.csv")` stores any log, and `read_log` returns an equal log (see `pushlab.logs.tables`).
 
-A **lifetime log** is a DataFrame with one row per experience (an episode), in order of time:
-`block` (from 0), `block_type` ("train" or "test"), `task`, `params` (JSON text), `regime` (a
-stretch of one block, task and params, from 0), `episode` (the experience's number), if they are
-known `phase`, `block_subtype`, `worker`, `status`, `timestamp` and the columns of its rollout, and
-then a numeric column for each measure. L2Logger 1.8 of the Johns Hopkins Applied Physics Laboratory
-writes a lifetime as a folder that l2metrics reads:
+A **lifetime log** is a DataFrame with one row per experience (an episode), in order of time: `block` (from 0),
+`block_type` ("train" or "test"), `task`, `params` (JSON text), `regime` (a stretch of one block, task and params, from
+0), `episode` (the experience's number), optionally `phase`, `block_subtype`, `worker`, `status`, `timestamp` and the
+columns of its rollout, and then a numeric column for each measure. L2Logger 1.8 of the Johns Hopkins Applied Physics
+Laboratory writes a lifetime as a folder that l2metrics reads:
 
 - `scenario_info.json`: a description of the lifetime
 - `logger_info.json`: {"metrics_columns": ["reward"], "log_format_version": "1.1"}
-
-<worker>/<block>-<train or test>/data-log.tsv
+- `<worker>/<block>-<train or test>/data-log.tsv`: a table of experiences
 
 >>> import pandas as pd, tempfile
 >>> episodes = pd.DataFrame({"block": [0, 0, 1], "block_type": ["train", "train", "test"], "task": "A", "params": "{}",
@@ -38,8 +35,8 @@ from pushlab.ground.faults import BadData, Fault, refuse
 from pushlab.ground.files import json_text, new_folder, read_json, write_text
 from pushlab.logs.rollout import by_episode
 from pushlab.logs.tables import (
-    TABLE,
-    THEIRS,
+    DATA_LOG,
+    L2LOGGER_NAMES,
     read_csv,
     read_lifetime_table,
     types_file,
@@ -47,38 +44,40 @@ from pushlab.logs.tables import (
 )
 from pushlab.metrics.lifelong import SYLLABUS_TYPES
 from pushlab.metrics.lifelong.log import (
-    ABOUT,
+    REGIME_COLUMNS,
     find_measure,
     numeric_columns,
     regime_numbers,
 )
 
-SCENARIO = "scenario_info.json"
-LOGGER = "logger_info.json"
-BLOCK = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")  # name of a block's folder
-WORKER = re.compile(r"(?!\.\.?$)[^/\\:\s]+")  # name of a worker's folder
+SCENARIO_FILE = "scenario_info.json"
+LOGGER_FILE = "logger_info.json"
+BLOCK_FOLDER = re.compile(r"(0|[1-9][0-9]{0,8})-(train|test)")
+WORKER_FOLDER = re.compile(r"(?!\.\.?$)[^/\\:\s]+")
 NO_TIME = "19700101T000000.000000"  # l2metrics needs a time
-ATTRS = ("measure", "scenario", "syllabus_type")  # attributes of a log that are stored
+STORED_ATTRS = ("measure", "scenario", "syllabus_type")
 
 
 # ---------------------------------------------------------------- reading
 
 
 def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
-    """Return the log at a path.
+    """Read a log.
 
     Args:
-        path: A CSV file of `write_log`, whose log is returned as it was; or a lifetime from another program: an
-            L2Logger folder, or one TSV or CSV file with L2Logger's or our names of columns.
-        measure: The column to measure by. By default the first one in `logger_info.json`, else "reward".
+        path: A CSV file of `write_log`, or a lifetime from another program: an L2Logger folder, or one TSV or CSV file
+            with L2Logger's column names or ours.
+        measure: The column to measure by. By default "reward", else the first measure in `logger_info.json`.
 
-    A lifetime from another program is returned as a lifetime log. `log.attrs["measure"]` is the measure,
-    `log.attrs["scenario"]` the content of `scenario_info.json`, and `log.attrs["syllabus_type"]` its CL, ANT_A or
-    ANT_B, if it has one.
+    Returns:
+        A log equal to the one that `write_log` stored, or a lifetime log. `log.attrs["measure"]` is the measure,
+        `log.attrs["scenario"]` the content of `scenario_info.json`, and `log.attrs["syllabus_type"]` its CL, ANT_A or
+        ANT_B, if it has one.
 
     Raises:
         FileNotFoundError: There is no log.
-        BadData: The tables have faults, or the measure is none of the numeric columns; the message lists them.
+        BadData: The tables have faults; the message lists them.
+        ValueError: The measure is not one of the numeric columns, which the message lists.
     """
     path = Path(path)
     if not path.exists():
@@ -96,7 +95,7 @@ def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
 
 
 def _read_file(path, measure):
-    """Return the lifetime in one table of another program; a step log becomes one of episodes."""
+    """Return the lifetime in one table of another program; a step log becomes an episode log."""
     table = read_lifetime_table(path, path.name)
     log = pd.concat({path.name: table})
     if "step" in log:
@@ -104,19 +103,15 @@ def _read_file(path, measure):
         log.index = pd.MultiIndex.from_product([[path.name], [None] * len(log)])
     if "block" not in log:
         log["block"] = regime_numbers(log, ["block_type"])
-    return _checked(log, measure or "reward", {}, path.name, numbered=False)
+    return _to_lifetime_log(log, measure or "reward", {}, path.name, global_count=False)
 
 
 def _read_folder(folder, measure):
     blocks = _find_blocks(folder)
-    scenario = _read_info(folder / SCENARIO)
-    measures = _read_info(folder / LOGGER).get("metrics_columns") or ["reward"]
-    if not isinstance(measures, list) or not all(isinstance(x, str) for x in measures):
-        value = json.dumps(measures)
-        right = "a list of columns"
-        raise BadData(Fault(LOGGER, None, "metrics_columns", value, right, "item"))
+    scenario = _read_info(folder / SCENARIO_FILE)
+    default = _default_measure(folder)
     if measure is None:
-        measure = "reward" if "reward" in measures else measures[0]
+        measure = default
     tables = {}
     faults = []
     for block, block_type, name in blocks:
@@ -131,9 +126,20 @@ def _read_folder(folder, measure):
         for name, table in tables.items()
         if measure in log and measure not in table
     )
-    if len({block for block, *_ in blocks}) < len(blocks):
+    numbers = {block for block, *_ in blocks}
+    if len(numbers) < len(blocks):
         log = log.sort_values(["block", "episode"], kind="stable")
-    return _checked(log, measure, scenario, folder.name, numbered=True)
+    return _to_lifetime_log(log, measure, scenario, folder.name, global_count=True)
+
+
+def _default_measure(folder):
+    """Return "reward", or the first measure in `logger_info.json` if reward is not among them."""
+    measures = _read_info(folder / LOGGER_FILE).get("metrics_columns") or ["reward"]
+    if not isinstance(measures, list) or not all(isinstance(x, str) for x in measures):
+        value = json.dumps(measures)
+        right = "a list of columns"
+        raise BadData(Fault(LOGGER_FILE, None, "metrics_columns", value, right, "item"))
+    return "reward" if "reward" in measures else measures[0]
 
 
 def _read_info(path):
@@ -143,32 +149,33 @@ def _read_info(path):
 def _find_blocks(folder):
     """Return (block, type, name) of each table in an L2Logger folder, sorted. Raises BadData if a block is missing."""
     blocks = []
-    for path in folder.glob(f"*/*/{TABLE}"):
+    for path in folder.glob(f"*/*/{DATA_LOG}"):
         name = path.relative_to(folder).as_posix()
-        match = BLOCK.fullmatch(path.parent.name)
+        match = BLOCK_FOLDER.fullmatch(path.parent.name)
         if not match:
             right = "a folder <block>-<train or test>, such as 3-train"
             raise BadData(Fault(name, value=path.parent.name, right=right))
         blocks.append((int(match[1]), match[2], name))
     if not blocks:
         raise FileNotFoundError(
-            f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{TABLE}"
+            f"there is no log in {str(folder)!r}: no <worker>/<block>-<train or test>/{DATA_LOG}"
         )
     blocks.sort()
-    for (before, *_), (after, *_) in pairwise(blocks):
-        if after > before + 1:
-            right = f"block {before + 1} is missing between {before} and {after}"
+    numbers = [block for block, *_ in blocks]
+    for previous, number in pairwise(numbers):
+        if number > previous + 1:
+            right = f"block {previous + 1} is missing between {previous} and {number}"
             raise BadData(Fault(folder.name, right=right))
     return blocks
 
 
-def _checked(log, measure, scenario, name, numbered):
+def _to_lifetime_log(log, measure, scenario, name, global_count):
     """Return the lifetime log of tables indexed by (file, row). Raises BadData if no metric could be computed."""
     find_measure(log.select_dtypes("number"), measure, name)
     if "phase" not in log:
         log.insert(0, "phase", _phases(log))
     log = with_regimes(log)
-    refuse(_disorder(log, measure, numbered))
+    refuse(_order_faults(log, measure, global_count))
     log = log.reset_index(drop=True)
     log.attrs = {"measure": measure, "scenario": scenario}
     kind = scenario.get("syllabus_type", scenario.get("scenario_type"))
@@ -178,26 +185,29 @@ def _checked(log, measure, scenario, name, numbered):
     return log
 
 
-def _disorder(log, measure, numbered):
-    """Return faults of blocks or experiences that don't count up, and of infinite values of the measure.
+def _order_faults(log, measure, global_count):
+    """Yield faults of blocks or experiences out of order, and of infinite values of the measure.
 
     Args:
-        numbered: Whether experiences count through the whole lifetime, as L2Logger's do, and not within a regime.
+        global_count: Whether experiences are numbered across the lifetime, as in L2Logger, instead of in a regime.
     """
-    same = np.diff(log["regime"]) == 0
-    for column, counts in (("block", True), ("episode", numbered | same)):
+    is_same_regime = np.diff(log["regime"]) == 0
+    compared = {"block": True, "episode": global_count | is_same_regime}
+    for column, is_compared in compared.items():
         values = log[column].to_numpy()
-        for row in np.flatnonzero((values[1:] < values[:-1]) & counts) + 1:
+        is_lower = values[1:] < values[:-1]
+        for row in np.flatnonzero(is_lower & is_compared) + 1:
             right = f"{values[row - 1]} or more: {column}s are out of order"
             yield _fault(log, row, column, right)
-    for row in np.flatnonzero(np.isinf(log[measure].to_numpy(float, na_value=np.nan))):
+    values = log[measure].to_numpy(float, na_value=np.nan)
+    for row in np.flatnonzero(np.isinf(values)):
         yield _fault(log, row, measure, "a finite number, or empty")
 
 
 def _fault(log, row, column, right):
     file, line = log.index[row]
     value = str(log[column].iat[row])
-    return Fault(file, line, THEIRS.get(column, column), value, right)
+    return Fault(file, line, L2LOGGER_NAMES.get(column, column), value, right)
 
 
 # ---------------------------------------------------------------- regimes and phases, logs of rollout
@@ -205,32 +215,30 @@ def _fault(log, row, column, right):
 
 def with_regimes(log: pd.DataFrame) -> pd.DataFrame:
     """Return the log with `regime`: the number, from 0, of consecutive rows of one block, type, task and params."""
-    regime = regime_numbers(log, [name for name in ABOUT if name in log])
+    regime = regime_numbers(log, [name for name in REGIME_COLUMNS if name in log])
     log = log.drop(columns="regime", errors="ignore")
-    before = "params" if "params" in log else "task"
-    log.insert(log.columns.get_loc(before) + 1, "regime", regime)
+    previous = "params" if "params" in log else "task"
+    log.insert(log.columns.get_loc(previous) + 1, "regime", regime)
     return log
 
 
 def _phases(log):
     """Return the phase of each row as in syllabi: 1.train, 1.test, 2.train, …; tests before training are 0.test."""
-    turns = regime_numbers(log, ["block", "block_type"])
-    starts = np.flatnonzero(np.diff(turns, prepend=-1))
+    phase_numbers = regime_numbers(log, ["block", "block_type"])
+    starts = np.flatnonzero(np.diff(phase_numbers, prepend=-1))
     types = log["block_type"].to_numpy()[starts]
     numbers = np.cumsum(types == "train")
     phases = [f"{number}.{kind}" for number, kind in zip(numbers, types)]
-    return [phases[turn] for turn in turns]
+    return [phases[number] for number in phase_numbers]
 
 
 def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
-    """Return the lifetime log of a log of `rollout`, of episodes or steps; its `reward` is the return of an episode.
-
-    Only regimes are added.
-    """
+    """Return the lifetime log of an episode or step log of `rollout`; `reward` is the return of an episode."""
     if "step" in log:
         log = by_episode(log)
+    right = "the column is missing; pass it to rollout as a label"
     refuse(
-        Fault("log", None, name, right="a lifetime has this column; give it to rollout")
+        Fault("log", None, name, right=right)
         for name in ("block", "block_type", "task")
         if name not in log
     )
@@ -244,17 +252,19 @@ def write_log(log: pd.DataFrame, path: Path | str) -> Path:
     """Write a log; return the path.
 
     Args:
-        log: Any log, if the path ends in .csv; else a lifetime log or a log of `rollout`, whose episodes are the
-            lifetime. `log.attrs["measure"]` is the numeric column to measure by, by default "reward";
-            `log.attrs["scenario"]` a description of the lifetime for `scenario_info.json`.
-        path: A CSV file, which is replaced; or a new L2Logger folder, which appears when all of it is written.
+        log: Any log, if the path ends in .csv; else a lifetime log, or a log of `rollout`, which is converted to one.
+            `log.attrs["measure"]` is the numeric column to measure by, by default "reward"; `log.attrs["scenario"]` is
+            a description of the lifetime for `scenario_info.json`.
+        path: A CSV file, which is replaced; or a new L2Logger folder, which appears when it is complete.
 
     Raises:
-        TypeError: JSON can't hold a cell.
-        BadData: For a folder, the log isn't a lifetime.
-        FileExistsError: The folder exists and isn't empty. Nothing is written in any of these cases.
+        TypeError: A cell can't be stored as JSON.
+        BadData: The log isn't a lifetime, but the path is a folder.
+        FileExistsError: The folder exists and isn't empty.
+
+    Nothing is written if an error is raised.
     """
-    attrs = {name: log.attrs[name] for name in ATTRS if name in log.attrs}
+    attrs = {name: log.attrs[name] for name in STORED_ATTRS if name in log.attrs}
     path = Path(path)
     if path.suffix == ".csv":
         log = log.copy(deep=False)
@@ -270,7 +280,7 @@ def write_log(log: pd.DataFrame, path: Path | str) -> Path:
 def _write_folder(log, attrs, folder):
     measure = attrs.get("measure") or "reward"
     find_measure(log.select_dtypes("number"), measure)
-    refuse(_disorder(pd.concat({"log": log}), measure, numbered=True))
+    refuse(_order_faults(pd.concat({"log": log}), measure, global_count=True))
     refuse(
         Fault("log", None, "block_type", str(kind), "train or test")
         for kind in log["block_type"].unique()
@@ -280,7 +290,7 @@ def _write_folder(log, attrs, folder):
     refuse(
         Fault("log", None, "worker", worker, "the name of a folder")
         for worker in set(workers)
-        if not WORKER.fullmatch(worker)
+        if not WORKER_FOLDER.fullmatch(worker)
     )
     scenario = dict(attrs.get("scenario") or {})
     if "syllabus_type" in attrs:
@@ -288,46 +298,49 @@ def _write_folder(log, attrs, folder):
     measures = list(dict.fromkeys([measure, *numeric_columns(log)]))
     logger = {"metrics_columns": measures, "log_format_version": "1.1"}
     blocks = log.drop(columns="regime").groupby([workers, "block", "block_type"])
-    with new_folder(folder) as place:
-        write_text(place / SCENARIO, json_text(scenario))
-        write_text(place / LOGGER, json_text(logger))
+    with new_folder(folder) as root:
+        write_text(root / SCENARIO_FILE, json_text(scenario))
+        write_text(root / LOGGER_FILE, json_text(logger))
         for (worker, block, block_type), rows in blocks:
-            table = _to_l2logger(rows, worker)
+            table = _l2logger_table(rows, worker)
             text = table.to_csv(sep="\t", index=False, lineterminator="\n")
-            write_text(place / worker / f"{block}-{block_type}" / TABLE, text)
+            write_text(root / worker / f"{block}-{block_type}" / DATA_LOG, text)
 
 
-def _to_l2logger(rows, worker):
-    """Return rows with L2Logger's columns first, in its order, made if the log lacks them; then all others."""
-    filled = {
+def _l2logger_table(rows, worker):
+    """Return rows with L2Logger's columns first, in its order, filled in if the log lacks them; then all others."""
+    defaults = {
         "worker": worker,
         "block_subtype": "wake",
         "params": "{}",
         "status": "complete",
         "timestamp": NO_TIME,
     }
-    missing = {name: value for name, value in filled.items() if name not in rows}
+    missing = {name: value for name, value in defaults.items() if name not in rows}
     table = rows.assign(**missing)
-    others = [name for name in table if name not in THEIRS]
-    return table[[*THEIRS, *others]].rename(columns=THEIRS)
+    others = [name for name in table if name not in L2LOGGER_NAMES]
+    return table[[*L2LOGGER_NAMES, *others]].rename(columns=L2LOGGER_NAMES)
 
 
 def find_logs(folder: Path | str) -> list[Path]:
-    """Return the paths of all logs in a folder and below it, sorted: CSV files of `write_log` and L2Logger folders.
+    """Return the paths of all logs in a folder and its subfolders, sorted: CSV files of `write_log`, L2Logger folders.
 
-    Hidden files and folders are left out. Raises FileNotFoundError if there is no log.
+    Hidden files and folders are left out.
+
+    Raises:
+        FileNotFoundError: There is no log.
     """
     folder = Path(folder)
-    found = {path.parents[2] for path in folder.rglob(f"*/*/{TABLE}")}
-    found |= {path for path in folder.rglob("*.csv") if types_file(path).exists()}
-    logs = [
-        path
-        for path in found
-        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    ]
+    paths = {path.parents[2] for path in folder.rglob(f"*/*/{DATA_LOG}")}
+    paths |= {path for path in folder.rglob("*.csv") if types_file(path).exists()}
+    logs = []
+    for path in sorted(paths):
+        parts = path.relative_to(folder).parts
+        if not any(part.startswith(".") for part in parts):
+            logs.append(path)
     if not logs:
         raise FileNotFoundError(
             f"there is no log in {str(folder)!r} or below it: no CSV file of write_log, and no "
-            f"<worker>/<block>-<train or test>/{TABLE}"
+            f"<worker>/<block>-<train or test>/{DATA_LOG}"
         )
-    return sorted(logs)
+    return logs

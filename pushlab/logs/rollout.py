@@ -1,4 +1,4 @@
-"""Run an agent in an environment and return one tidy log, whatever the environment."""
+"""Run an agent in any environment and return a tidy log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from pushlab.envs import naming_the_nearest
 from pushlab.ground.arguments import demand, has_columns, one_of, whole
 from pushlab.ground.seeds import episode_seed
 
-CONSTANT = (
+RUN_COLUMNS = (
     "run",
     "env",
     "agent",
@@ -44,7 +44,7 @@ def rollout(
     learn: bool = True,
     explore: bool = True,
     steps: int | None = None,
-    first: int = 0,
+    first_episode: int = 0,
     **labels: Any,
 ) -> Any:
     """Run an agent through episodes of an environment and return a tidy log, a pandas DataFrame.
@@ -54,21 +54,21 @@ def rollout(
         agent: An Agent, or a function that returns an action for an observation.
         episodes: Number of episodes.
         seed: Seed of the run. Episode e is reset with `pushlab.ground.seeds.episode_seed(seed, e)`: the first with
-            the seed itself, the others such that runs under different seeds share no episode.
+            the seed itself, the others with seeds that differ between runs.
         progress: Whether to show a progress bar.
         record: "steps" (one row per step), "episodes" (one row per episode, with return and length), or "frames": the
             step log, and for each episode a list of its frames, for the player.
         learn: Whether the agent learns after each step.
         explore: Passed to the agent's `act`.
-        steps: Maximal number of steps in an episode; None leaves it to the environment.
-        first: Number of the first episode, to continue a run under this seed.
+        steps: Maximum number of steps in an episode; None for no limit but the environment's.
+        first_episode: Number of the first episode, to continue a run with this seed.
         labels: Values for columns that are constant over a run: run, lifetime, phase, block, block_type, task.
 
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
     reward, terminated, truncated, response_time (seconds the agent took to act), propensity (the probability of its
-    action, if the agent has this attribute), `obs.<name>` (the observation that the agent acted on), `last` and
-    `info.<name>` (the info returned by the step). A vector has one column per component. `last` is None except in the
-    last row of an episode, where it is the final observation, a list of numbers or words in the order of `obs.…`.
+    action, if the agent has this attribute), `obs.<name>` (the observation before the action), `last` and `info.<name>`
+    (the info returned by the step). A vector has one column per component. `last` is None except in the last row of an
+    episode: there it is the final observation, a list of numbers or words in the order of `obs.…`.
 
     If the run is interrupted, or the agent or the environment raises an error, that error has the log so far as its
     attribute `log`. A step log includes the unfinished episode. In a notebook: `import sys; log = sys.last_value.log`.
@@ -84,29 +84,29 @@ def rollout(
     one_of("record", record, RECORDS)
     whole("episodes", episodes, 1)
     whole("steps", 0 if steps is None else steps, 0)
-    is_own = isinstance(env, str)
+    needs_close = isinstance(env, str)
     with naming_the_nearest(env):
-        env = gym.make(env) if is_own else env
+        env = gym.make(env) if needs_close else env
     agent = as_agent(agent)
-    constant = _constants(env, agent, seed, labels)
+    run_values = _run_values(env, agent, seed, labels)
     world = getattr(env.unwrapped, "world", None)
     finished: list = []  # step tables, or lists of rewards for an episode log
-    films = []
+    frames = []
 
     def finish(episode):
-        films.append(episode.frames)
+        frames.append(episode.frames)
         if record == "episodes":
             finished.append(episode.steps)
         else:
-            number = first + len(finished)
+            number = first_episode + len(finished)
             finished.append(episode_table(world, number, episode.steps, episode.last))
 
     def log_so_far():
         if record == "episodes":
-            tables = [_reward_table(finished, first)] if finished else []
-            return by_episode(put_together(tables, constant))
-        log = put_together(finished, constant)
-        return (log, films) if record == "frames" else log
+            tables = [_reward_table(finished, first_episode)] if finished else []
+            return by_episode(put_together(tables, run_values))
+        log = put_together(finished, run_values)
+        return (log, frames) if record == "frames" else log
 
     def log_with_unfinished():
         if record != "episodes" and episode.steps:
@@ -115,22 +115,34 @@ def rollout(
 
     episode = Episode()
     try:
-        numbers = range(first, first + episodes)
-        for number in tqdm(
-            numbers, desc=agent.name, disable=not progress, unit="episode"
-        ):
+        numbers = range(first_episode, first_episode + episodes)
+        bar = tqdm(numbers, desc=agent.name, disable=not progress, unit="episode")
+        for number in bar:
             episode = Episode()
             own_seed = episode_seed(seed, number)
             run_episode(env, agent, own_seed, learn, explore, steps, record, episode)
             finish(episode)
             episode = Episode()
     except BaseException as error:
-        keep_lived(error, log_with_unfinished)
+        attach_log(error, log_with_unfinished)
         raise
     finally:
-        if is_own:
+        if needs_close:
             env.close()
     return log_so_far()
+
+
+class Step(NamedTuple):
+    """One step of an episode: `seconds` is the time that the agent took to act."""
+
+    observation: Any
+    action: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict
+    seconds: float
+    propensity: float | None
 
 
 @dataclass(slots=True)
@@ -138,7 +150,7 @@ class Episode:
     """An episode while it runs.
 
     Attributes:
-        steps: A tuple for each step, see `episode_table`; for an episode log only its reward.
+        steps: A Step for each step, or only its reward for an episode log.
         frames: One frame more than steps, or none.
         last: The last observation.
     """
@@ -148,24 +160,25 @@ class Episode:
     last: Any = None
 
 
-def keep_lived(error: BaseException, log: Callable[[], Any]) -> None:
-    """Set `error.log` to the log so far and add a note of it; do nothing if `log` fails or returns no rows."""
+def attach_log(error: BaseException, log: Callable[[], Any]) -> None:
+    """Set `error.log` to the log so far and add a note; do nothing if `log` fails or returns no rows."""
     with suppress(Exception):
-        so_far = log()
-        rows = so_far[0] if isinstance(so_far, tuple) else so_far
+        result = log()
+        rows = result[0] if isinstance(result, tuple) else result
         if len(rows):
             if not hasattr(error, "log"):
                 error.add_note(
                     "The log so far is the error's .log (in a notebook: sys.last_value.log)."
                 )
-            error.log = so_far  # type: ignore[attr-defined]
+            error.log = result  # type: ignore[attr-defined]
 
 
-def _constants(env, agent, seed, labels):
-    unknown = sorted(set(labels) - set(CONSTANT))
+def _run_values(env, agent, seed, labels):
+    """Return {column: value} of the columns that are constant over a run."""
+    unknown = sorted(set(labels) - set(RUN_COLUMNS))
     if unknown:
         raise ValueError(
-            f"{unknown[0]!r} is no column that is constant over a run; those are {', '.join(CONSTANT)}"
+            f"there is no label {unknown[0]!r}; labels are {', '.join(RUN_COLUMNS)}"
         )
     world = getattr(env.unwrapped, "world", None)
     name = type(env.unwrapped).__name__
@@ -175,12 +188,12 @@ def _constants(env, agent, seed, labels):
         arguments = env.spec.kwargs
     name = getattr(world, "stands_for", None) or name
     params = {
-        key: _plain(value)
+        key: _json_value(value)
         for key, value in sorted(arguments.items())
         if key not in ("world", "render_mode")
     }
     is_training = labels.get("block_type", "train") == "train"
-    constant = {
+    values = {
         "run": f"{name} {agent.name} {seed}",
         "env": name,
         "agent": agent.name,
@@ -192,13 +205,13 @@ def _constants(env, agent, seed, labels):
         "task": getattr(world, "task", name),
         "params": json.dumps(params),
     }
-    return constant | labels
+    return values | labels
 
 
-def _plain(value):
+def _json_value(value):
     """Return an argument of an environment as a value for JSON; an object becomes its name."""
     if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
+        return [_json_value(part) for part in value]
     if isinstance(value, (str, int, float, bool, type(None))):
         return value
     return getattr(value, "name", repr(value))
@@ -207,15 +220,15 @@ def _plain(value):
 def run_episode(
     env, agent, seed, learn, explore, max_steps, record, episode, options=None
 ):
-    """Run one episode and fill `episode` step by step, so that its steps survive an interruption."""
+    """Run one episode and store each step in `episode`, so that an interruption loses no steps."""
     observation, info = env.reset(seed=seed, options=options)
     episode.last = observation
     agent.begin(env, seed)
     frame = getattr(env.unwrapped, "frame", None) if record == "frames" else None
     if frame:
         episode.frames.append(frame())
-    over = False
-    while not over and (max_steps is None or len(episode.steps) < max_steps):
+    is_over = False
+    while not is_over and (max_steps is None or len(episode.steps) < max_steps):
         start = time.perf_counter()
         action = agent.act(observation, info, explore)
         seconds = time.perf_counter() - start
@@ -223,53 +236,51 @@ def run_episode(
             raise ValueError(
                 f"the policy {agent.name!r} returned nothing: does its function end with `return action`?"
             )
-        # An agent may fill the same array again.
-        sent = copy.copy(action) if isinstance(action, np.ndarray) else action
-        following, reward, terminated, truncated, next_info = env.step(action)
-        episode.last = following
+        # An agent can reuse the same array.
+        logged = copy.copy(action) if isinstance(action, np.ndarray) else action
+        next_observation, reward, terminated, truncated, next_info = env.step(action)
+        episode.last = next_observation
         if record == "episodes":
             episode.steps.append(reward)
         else:
-            propensity = getattr(agent, "propensity", None)
-            episode.steps.append(
-                (
-                    observation,
-                    sent,
-                    reward,
-                    terminated,
-                    truncated,
-                    next_info,
-                    seconds,
-                    propensity,
-                )
+            step = Step(
+                observation,
+                logged,
+                reward,
+                terminated,
+                truncated,
+                next_info,
+                seconds,
+                getattr(agent, "propensity", None),
             )
+            episode.steps.append(step)
         if learn:
-            agent.learn(
-                Transition(
-                    observation,
-                    info,
-                    action,
-                    reward,
-                    following,
-                    next_info,
-                    terminated,
-                    truncated,
-                )
+            transition = Transition(
+                observation,
+                info,
+                action,
+                reward,
+                next_observation,
+                next_info,
+                terminated,
+                truncated,
             )
+            agent.learn(transition)
         if frame:
             episode.frames.append(frame())
-        observation = following
+        observation = next_observation
         info = next_info
-        over = terminated or truncated
+        is_over = terminated or truncated
 
 
-def _reward_table(rewards, first):
+def _reward_table(rewards, first_episode):
     """Return one row per step with `episode` and `reward`, which is enough for an episode log."""
-    lengths = [len(some) for some in rewards]
+    lengths = [len(values) for values in rewards]
+    numbers = first_episode + np.arange(len(rewards))
     return pd.DataFrame(
         {
-            "episode": np.repeat(first + np.arange(len(rewards)), lengths),
-            "reward": np.concatenate([np.array(some, float) for some in rewards]),
+            "episode": np.repeat(numbers, lengths),
+            "reward": np.concatenate([np.array(values, float) for values in rewards]),
         }
     )
 
@@ -282,18 +293,27 @@ def episode_table(
     Args:
         world: A world that names the columns; None numbers them.
         episode: The episode's number.
-        steps: For each step a tuple (observation, action, reward, terminated, truncated, info, seconds, propensity).
-            The column of propensities is left out if all are None.
+        steps: Steps, or tuples with the values of a Step. The column of propensities is left out if all are None.
         last: The last observation.
     """
-    observations, actions, rewards, terminated, truncated, infos, seconds, chances = (
-        zip(*steps) if steps else [()] * 8
-    )
+    fields = zip(*steps) if steps else [()] * len(Step._fields)
+    (
+        observations,
+        actions,
+        rewards,
+        terminated,
+        truncated,
+        infos,
+        seconds,
+        propensities,
+    ) = fields
     number = np.arange(len(steps))
-    unlogged = getattr(world, "unlogged", ())
-    keys = dict.fromkeys(key for info in infos for key in info if key not in unlogged)
-    logged = {key: [info.get(key) for info in infos] for key in keys}
-    columns = {"episode": episode, "step": number, "time": logged.pop("time", number)}
+    info_values = _info_values(infos, getattr(world, "unlogged", ()))
+    columns = {
+        "episode": episode,
+        "step": number,
+        "time": info_values.pop("time", number),
+    }
     columns |= _columns("action", actions, getattr(world, "action_names", None))
     columns |= {
         "reward": np.array(rewards, float),
@@ -301,21 +321,39 @@ def episode_table(
         "truncated": np.array(truncated, bool),
         "response_time": np.array(seconds, float),
     }
-    if any(chance is not None for chance in chances):
-        columns["propensity"] = np.array(chances, float)
+    if any(propensity is not None for propensity in propensities):
+        columns["propensity"] = np.array(propensities, float)
     names = getattr(world, "observation_names", None)
     observed = _columns("obs", [*observations, last], names, scalar="obs.value")
     columns |= {key: values[:-1] for key, values in observed.items()}
-    final = [values[-1] for values in observed.values()]
-    plain = [x.tolist() if hasattr(x, "tolist") else x for x in final]
-    columns["last"] = [*[None] * (len(steps) - 1), plain][: len(steps)]
-    for key, values in logged.items():
+    columns["last"] = [None] * len(steps)
+    if steps:
+        final = [values[-1] for values in observed.values()]
+        columns["last"][-1] = [x.tolist() if hasattr(x, "tolist") else x for x in final]
+    for key, values in info_values.items():
         columns |= _columns(f"info.{key}", values)
     return pd.DataFrame(columns)
 
 
+def _info_values(infos, unlogged):
+    """Return {key: values} of a list of infos, without the keys in `unlogged`; None for a missing value."""
+    keys: dict = {}
+    for info in infos:
+        keys |= dict.fromkeys(info)
+    return {
+        key: [info.get(key) for info in infos] for key in keys if key not in unlogged
+    }
+
+
 def _columns(name, values, parts=None, scalar=None):
-    """Return the columns of a list of scalars, vectors, dicts or tuples, one for each number or word."""
+    """Return the columns of a list of scalars, vectors, dicts or tuples, one for each number or word.
+
+    Args:
+        name: Name of the column, or its prefix.
+        values: The list, in which None is a missing value.
+        parts: Names of the components; by default numbers, or the keys of a dict.
+        scalar: Name of the column of a scalar, if it differs from `name`.
+    """
     first = next((value for value in values if value is not None), None)
     if isinstance(first, tuple):
         values = [value and dict(enumerate(value)) for value in values]
@@ -333,8 +371,9 @@ def _columns(name, values, parts=None, scalar=None):
         return {scalar or name: values}
     missing = np.full(np.size(first), np.nan)
     rows = [missing if value is None else np.ravel(value) for value in values]
-    if len({len(row) for row in rows}) > 1:
-        return {name: values}  # of different lengths
+    lengths = {len(row) for row in rows}
+    if len(lengths) > 1:
+        return {name: values}
     table = np.stack(rows)
     if parts is None or len(parts) != table.shape[1]:
         parts = range(table.shape[1])
@@ -344,9 +383,10 @@ def _columns(name, values, parts=None, scalar=None):
 def put_together(
     tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one log of the tables of episodes, after columns that are the same in all rows, {name: value}."""
-    empty = pd.DataFrame({"episode": [], "step": [], "reward": []})
-    log = pd.concat(tables, ignore_index=True) if tables else empty
+    """Return one log of the tables of episodes, with columns of constant values, {name: value}, at the front."""
+    log = pd.DataFrame({"episode": [], "step": [], "reward": []})
+    if tables:
+        log = pd.concat(tables, ignore_index=True)
     front = pd.DataFrame({key: [value] * len(log) for key, value in constant.items()})
     return pd.concat([front, log], axis=1)
 
@@ -358,32 +398,33 @@ def by_episode(log: pd.DataFrame) -> pd.DataFrame:
     >>> by_episode(pd.DataFrame({"agent": "a", "episode": [0, 0, 1], "reward": [1.0, 2.0, 5.0]}))["return"].tolist()
     [3.0, 5.0]
     """
-    keys = [column for column in (*CONSTANT, "episode") if column in log]
+    keys = [column for column in (*RUN_COLUMNS, "episode") if column in log]
     groups = log.groupby(keys, sort=False, dropna=False)["reward"]
     return groups.agg(**{"return": "sum", "length": "size"}).reset_index()
 
 
 def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
-    """Return the log with words in place of codes: `obs.<feature>` and `action.<feature>` as the schema spells them.
+    """Return the log with the schema's words instead of codes, in columns `obs.<feature>` and `action.<feature>`.
 
-    The column `last` is left out, since it holds codes in the order of the columns that are replaced.
+    The column `last` is left out, since its codes are in the order of the replaced columns.
     """
     world = env.unwrapped.world
     demand(
         hasattr(world, "schema"),
-        f"{world.name} has no schema that would spell its codes",
+        f"{world.name} has no schema, so its log has no codes to decode",
     )
     has_context = isinstance(world.observation_names, dict)
     halves = {"obs.context" if has_context else "obs": world.schema.context}
-    if world.action_names is not None:  # in push-v0 actions are plain numbers
+    if world.action_names is not None:  # in push-v0 actions are integers
         halves["action"] = world.schema.notification
     log = log.drop(columns="last", errors="ignore")
     for prefix, half in halves.items():
         names = [f"{prefix}.{component}" for component in half.components]
         has_columns(log, *names, what="the log")
         words = half.decode(log[names].to_numpy())
-        at = log.columns.get_loc(names[0])
+        position = log.columns.get_loc(names[0])
         log = log.drop(columns=names)
         for offset, feature in enumerate(half.names):
-            log.insert(at + offset, f"{prefix}.{feature}", words[feature].to_numpy())
+            values = words[feature].to_numpy()
+            log.insert(position + offset, f"{prefix}.{feature}", values)
     return log

@@ -2,8 +2,8 @@
 
 A log is one CSV file, and a second file with the types of its columns. The types of `run.csv` are in `run.types.json`:
 {"columns": {name: type}, "attrs": the log's attributes}. A type is NumPy's ("int64", "float64", "bool", …), "str" or
-"object" for plain words, or "json str" or "json object" for cells of JSON: lists, None, and words among them. A log
-that is read equals the log that was written.
+"object" for plain words, or "json str" or "json object" for JSON cells: lists, None, and words in the same column. A
+log that is read equals the log that was written.
 
 >>> import tempfile
 >>> log = pd.DataFrame({"task": ["NA", ""], "reward": [0.1 + 0.2, 1.0], "last": [None, [1, "a"]]})
@@ -11,7 +11,7 @@ that is read equals the log that was written.
 ...     read_csv(write_csv(log, Path(folder) / "run.csv")).equals(log)
 True
 
-Another program has L2Logger's `data-log.tsv`, or one TSV or CSV file with its columns or ours.
+Tables of other programs are L2Logger's `data-log.tsv`, or one TSV or CSV file with its column names or ours.
 """
 
 from __future__ import annotations
@@ -44,46 +44,46 @@ def write_csv(log: pd.DataFrame, path: Path | str) -> Path:
     """Write a log, and its attributes, as a CSV file and its types file; return the path of the CSV file.
 
     Raises:
-        TypeError: JSON can't hold a cell; nothing is written then.
+        TypeError: A cell can't be stored as JSON. Nothing is written.
     """
     types = {name: _type(column) for name, column in log.items()}
-    as_json = {
+    json_columns = {
         name: [_to_json(value, name) for value in log[name]]
         for name, kind in types.items()
         if kind.startswith("json")
     }
-    text = log.assign(**as_json).to_csv(index=False, lineterminator="\n")
+    text = log.assign(**json_columns).to_csv(index=False, lineterminator="\n")
     write_text(types_file(path), json_text({"columns": types, "attrs": log.attrs}))
     return write_text(path, text)
 
 
 def read_csv(path: Path | str) -> pd.DataFrame:
-    """Return the log in a CSV file that `write_csv` wrote.
+    """Read a log from a CSV file of `write_csv`.
 
     Raises:
-        BadData: A cell isn't of its column's type, or the file is torn. The message names every such cell.
+        BadData: A cell doesn't have its column's type, or the file is incomplete. The message lists all faults.
     """
-    about = {"columns": {}, "attrs": {}, **read_json(types_file(path))}
-    types = about["columns"]
+    content = {"columns": {}, "attrs": {}, **read_json(types_file(path))}
+    types = content["columns"]
     try:
-        rules = {name: rule_of_type(kind) for name, kind in types.items()}
+        rules = {name: type_rule(kind) for name, kind in types.items()}
     except (AttributeError, TypeError) as error:
         name = types_file(path).name
         raise BadData(Fault(name, right=f"types of columns ({error})")) from None
-    demand_end(path)
+    validate_end(path)
     log = read_table(path, rules, others=False)
     for name, kind in types.items():
         if kind.startswith("json"):
             values = [json.loads(text) for text in log[name]]
             log[name] = pd.Series(values, log.index, kind.removeprefix("json "))
-    log.attrs = about["attrs"]
+    log.attrs = content["attrs"]
     return log
 
 
-def demand_end(path: Path | str, name: str | None = None) -> None:
-    """Raise BadData for a file without a line break at its end: its last value may be torn."""
+def validate_end(path: Path | str, name: str | None = None) -> None:
+    """Raise BadData for a file without a line break at its end, whose last value can be incomplete."""
     if not Path(path).read_bytes().endswith(b"\n"):
-        right = "a line break at its end; the last row may be torn"
+        right = "a line break is missing at the end; the last row may be incomplete"
         raise BadData(Fault(name or Path(path).name, right=right))
 
 
@@ -103,13 +103,13 @@ def _to_json(value: Any, name: str) -> str:
         return json.dumps(value)
     except TypeError:
         raise TypeError(
-            f"column {name!r} holds {value!r:.60}, which a log on disk can't; it can hold "
-            f"numbers, words, lists of them and None"
+            f"column {name!r} has the value {value!r:.60}, which can't be stored as JSON; "
+            f"use numbers, words, lists of them and None"
         ) from None
 
 
-def rule_of_type(kind: str) -> Rule:
-    """Return the rule of a column of a type. Numbers stay text until they are converted: none is rounded."""
+def type_rule(kind: str) -> Rule:
+    """Return the rule of a column of a type. Numbers stay text until they are converted, so none is rounded."""
     if kind == "bool":
         return Rule("True or False", _flags, dtype=kind)
     if kind in ("str", "object"):
@@ -135,8 +135,8 @@ def _whole_numbers(column):
 
 def valid_json(column: pd.Series, kind: type = object) -> pd.Series:
     """Return a column of text with NaN for each cell that isn't JSON of a type `kind`."""
-    found = {text: _is_json(text, kind) for text in column.unique()}
-    return column.where(column.map(found).astype(bool))
+    is_valid = {text: _is_json(text, kind) for text in column.unique()}
+    return column.where(column.map(is_valid).astype(bool))
 
 
 def _is_json(text, kind):
@@ -146,8 +146,9 @@ def _is_json(text, kind):
         return False
 
 
-TABLE = "data-log.tsv"  # a table in an L2Logger folder
-OURS = {
+DATA_LOG = "data-log.tsv"  # name of each table in an L2Logger folder
+# {L2Logger's name of a column: our name}, in L2Logger's order.
+COLUMN_NAMES = {
     "block_num": "block",
     "exp_num": "episode",
     "worker_id": "worker",
@@ -157,70 +158,78 @@ OURS = {
     "task_params": "params",
     "exp_status": "status",
     "timestamp": "timestamp",
-}  # L2Logger's names and ours, in L2Logger's order
-THEIRS = {ours: theirs for theirs, ours in OURS.items()}
-MISSING = ["", "NA", "N/A", "nan", "NaN", "null", "None"]  # missing numbers
+}
+L2LOGGER_NAMES = {name: original for original, name in COLUMN_NAMES.items()}
+MISSING_NUMBERS = ["", "NA", "N/A", "nan", "NaN", "null", "None"]
 
 
 def read_lifetime_table(
     path: Path, name: str, block: int | None = None, block_type: str | None = None
 ) -> pd.DataFrame:
-    """Return one table with our names of columns; its index is the row in the file.
+    """Return one table with our column names; its index is the row in the file.
 
     Args:
         path: A CSV file if its name ends in .csv, else a TSV file.
         name: Name of the file for messages.
-        block, block_type: Those of the table's folder, if it is in an L2Logger folder.
+        block, block_type: Values of the table's folder, if it is in an L2Logger folder.
 
     Raises:
         BadData: The table has faults; the message lists each with its row, column and value.
     """
-    demand_end(path, name)
-    text = read_as_text(path, "," if path.suffix == ".csv" else "\t", name)
-    columns = {column: OURS.get(column, column) for column in text}
+    validate_end(path, name)
+    separator = "," if path.suffix == ".csv" else "\t"
+    text = read_as_text(path, separator, name)
+    columns = {column: COLUMN_NAMES.get(column, column) for column in text}
     refuse(_header_faults(columns, name, block is not None))
     if text.empty:
-        raise BadData(Fault(name, right="at least one experience below the header"))
+        raise BadData(Fault(name, right="the table has no experience below the header"))
     rules = {}
-    for column, ours in columns.items():
-        rules[column] = RULES.get(ours) or _rule_of_values(text[column])
-        if rules[column].dtype == "float64":
-            text[column] = text[column].replace(MISSING, "")
+    for column, our_name in columns.items():
+        rule = RULES.get(our_name) or _inferred_rule(text[column])
+        if rule.dtype == "float64":
+            text[column] = text[column].replace(MISSING_NUMBERS, "")
+        rules[column] = rule
     table = convert(text, rules, name).rename(columns=columns)
     table.index = np.arange(len(table)) + 2
-    for column, right in (("block", block), ("block_type", block_type)):
-        if right is not None:
-            wrong = table[column] != right
-            words = f"{right}, as its folder says"
-            refuse(
-                blame(name, table.index, THEIRS[column], table[column], wrong, words)
-            )
+    if block is not None:
+        _validate_column(table, "block", block, name)
+        _validate_column(table, "block_type", block_type, name)
     if "episode" not in table:
         table["episode"] = np.arange(len(table))
     return table if "reward" in table else table.rename(columns={"return": "reward"})
 
 
-def _header_faults(columns, name, in_folder):
-    named = list(columns.values())
-    needed = ["block", "episode", "block_type", "task"]
-    for column in needed if in_folder else needed[2:]:
-        if column not in named:
-            yield Fault(name, 1, THEIRS[column], right="the column is missing")
-    for column in sorted(set(named)):
-        if named.count(column) > 1:
-            yield Fault(name, 1, column, right="one column of this name; there are two")
+def _validate_column(table, column, expected, name):
+    """Raise BadData unless all values of a column equal the value in the folder's name."""
+    values = table[column]
+    original = L2LOGGER_NAMES[column]
+    right = f"{expected}, as in the folder's name"
+    refuse(blame(name, table.index, original, values, values != expected, right))
 
 
-def _rule_of_values(column):
+def _header_faults(columns, name, is_in_folder):
+    names = list(columns.values())
+    required = ["block_type", "task"]
+    if is_in_folder:
+        required = ["block", "episode", *required]
+    for column in required:
+        if column not in names:
+            yield Fault(name, 1, L2LOGGER_NAMES[column], right="the column is missing")
+    for column in sorted(set(names)):
+        if names.count(column) > 1:
+            yield Fault(name, 1, column, right="the column is there twice")
+
+
+def _inferred_rule(column):
     """Return the rule of a column of unknown type: if one value is a number, all must be."""
     if column.isin(["True", "False"]).all():
-        return rule_of_type("bool")
+        return type_rule("bool")
     numbers = pd.to_numeric(column, errors="coerce")
     if numbers.dtype.kind == "i":
-        return rule_of_type("int64")
-    if numbers.notna().any() or column.isin(MISSING).all():
-        return rule_of_type("float64")
-    return rule_of_type("str")
+        return type_rule("int64")
+    if numbers.notna().any() or column.isin(MISSING_NUMBERS).all():
+        return type_rule("float64")
+    return type_rule("str")
 
 
 def _not_empty(column):
@@ -231,7 +240,7 @@ def _json_objects(column):
     return valid_json(column, dict)
 
 
-TEXT = rule_of_type("str")
+TEXT = type_rule("str")
 RULES = {
     "block": whole_number(0),
     "episode": whole_number(0),

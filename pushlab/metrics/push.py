@@ -1,9 +1,9 @@
-"""How well notifications were chosen for a user, after the EvalUMAP challenges.
+"""Metrics of chosen notifications, after the EvalUMAP challenges.
 
-Source: the EvalUMAP 2019 challenge, whose performance table compares what the actual notification met with what the
-chosen one met, and the EvalUMAP 2020 challenge (gym-push 0.0.21), which added diversity and enticement.
+Notifications are arrays (rows, features) of codes or words, or a DataFrame of features.
 
-Notifications come as arrays (rows, features) of codes or of words, or as a DataFrame of features.
+Source: the EvalUMAP 2019 challenge, which scores the outcome of the chosen notification against the outcome of the
+notification that was really sent; the EvalUMAP 2020 challenge (gym-push 0.0.21), which added diversity and enticement.
 """
 
 from collections.abc import Iterable
@@ -14,16 +14,16 @@ from numpy.typing import ArrayLike
 
 from pushlab.ground.arguments import demand, one_of
 
-# POINTS[actual][chosen], 0 dismissed and 1 opened: what the actual notification met, what the chosen one met.
+# POINTS[actual][chosen]: outcomes of the actual and the chosen notification, 0 dismissed and 1 opened.
 POINTS = np.array([[0.0, 2.0], [-1.0, 1.0]])
 
 
 def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
-    """Points of each chosen notification, float64 like the inputs: +1, 0, +2 or -1.
+    """Points of each chosen notification, float64 (rows,): +1, 0, +2 or -1.
 
     Args:
-        actual: Whether the notification that the user really got was opened, bool (rows,).
-        opened: Whether the chosen one was, bool (rows,).
+        actual: Whether the user opened the notification that was really sent, bool (rows,).
+        opened: Whether the user opened the chosen notification, bool (rows,).
 
     >>> points([True, False, False, True], [True, False, True, False]).tolist()
     [1.0, 0.0, 2.0, -1.0]
@@ -32,13 +32,13 @@ def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
     opened = _as_bool(opened, "opened")
     demand(
         actual.shape == opened.shape,
-        f"actual and opened are of the same length; got {actual.shape} and {opened.shape}",
+        f"actual and opened must have the same length; got {actual.shape} and {opened.shape}",
     )
     return POINTS[actual.astype(int), opened.astype(int)]
 
 
 def performance(actual: ArrayLike, opened: ArrayLike) -> float:
-    """Sum of the points over all notifications, float.
+    """Sum of the points over all notifications.
 
     >>> performance([True, False, False, True], [True, False, True, False])
     2.0
@@ -47,11 +47,11 @@ def performance(actual: ArrayLike, opened: ArrayLike) -> float:
 
 
 def best_performance(actual: ArrayLike, probability: ArrayLike | None = None) -> float:
-    """Return the performance of the best notifications, in expectation if the best can only be opened with a chance.
+    """Performance of the best notifications, an expected value if they are opened with a probability.
 
     Args:
-        actual: Whether the notification that the user really got was opened, bool (rows,).
-        probability: Of opening the best notification in each context (rows,); None: it is always opened.
+        actual: Whether the user opened the notification that was really sent, bool (rows,).
+        probability: Probability that the best notification is opened in each context, (rows,). None: always opened.
 
     >>> best_performance([True, False])
     3.0
@@ -64,19 +64,19 @@ def best_performance(actual: ArrayLike, probability: ArrayLike | None = None) ->
 
 
 def expected_points(actual: ArrayLike, probability: ArrayLike) -> np.ndarray:
-    """Points to be expected of notifications opened with these probabilities, float64 (rows,).
+    """Expected points of notifications that are opened with these probabilities, float64 (rows,).
 
     >>> expected_points([True, False], [1.0, 0.25]).tolist()
     [1.0, 0.5]
     """
     actual = _as_bool(actual, "actual").astype(int)
     probability = _probabilities(probability, actual.shape)
-    dismissed, opened = POINTS[actual].T
-    return dismissed + probability * (opened - dismissed)
+    if_dismissed, if_opened = POINTS[actual].T
+    return if_dismissed + probability * (if_opened - if_dismissed)
 
 
 def regret(best: ArrayLike, probability: ArrayLike) -> float:
-    """Mean probability of an open given away by not sending the best notification, float.
+    """Mean loss in the probability of an open against the best notification.
 
     >>> regret([0.9, 0.8], [0.4, 0.8])
     0.25
@@ -87,31 +87,33 @@ def regret(best: ArrayLike, probability: ArrayLike) -> float:
 
 
 def click_through_rate(opened: ArrayLike) -> float:
-    """Share of notifications opened, float.
+    """Fraction of notifications that were opened.
 
     >>> click_through_rate([True, False, False, True])
     0.5
     """
     opened = _as_bool(opened, "opened")
-    demand(len(opened), "no notification was sent, so there is no click-through rate")
+    demand(len(opened), "click_through_rate needs at least one notification")
     return float(opened.mean())
 
 
 # ---------------------------------------------------------------- diversity and plausibility
 
 
-def coverage(accepted: Any, history: Any, reference: str | None = None) -> float:
-    """Diversity: the share of the history's distinct values that occur among the accepted
-    notifications, float, 0 to 1.
+def coverage(
+    accepted: Any,
+    history: Any,
+    reference: str | None = None,
+) -> float:
+    """Fraction of the history's distinct values that occur in the accepted notifications, from 0 to 1.
 
-    Values are counted feature by feature and the counts summed, as in the EvalUMAP 2020 challenge.
+    Values are counted for each feature, and the counts are summed, as in the EvalUMAP 2020 challenge.
 
     Args:
-        accepted: Notifications that were opened (rows, features); none at all cover nothing.
-        history: Notifications of the history (rows, features).
-        reference: "gym-push-0.0.21": values that the history never had count as well, so that it
-            may exceed 1. (That environment also counted all that was sent, opened or not: give it
-            all.)
+        accepted: Notifications that were opened, (rows, features). Without any, the coverage is 0.
+        history: Notifications of the history, (rows, features).
+        reference: "gym-push-0.0.21" also counts values that are not in the history, so the result can exceed 1.
+            gym-push counts all notifications that were sent, opened or not: pass all of them to reproduce it.
 
     Source:
         gym-push 0.0.21, `diversity_score`, there in per cent.
@@ -120,77 +122,75 @@ def coverage(accepted: Any, history: Any, reference: str | None = None) -> float
     >>> coverage([["chat", "low"], ["mail", "low"]], history)               # 2 + 1
     0.6
     """
-    accepted, history = _rows_of_both(accepted, history, "accepted", "the history")
+    accepted, history = _matching_rows(accepted, history, "accepted", "the history")
     one_of("reference", reference, (None, "gym-push-0.0.21"))
-    covered = 0
-    known = 0
-    for ours, theirs in zip(accepted.T.tolist(), history.T.tolist()):
-        found = set(ours) if reference else set(ours) & set(theirs)
-        covered += len(found)
-        known += len(set(theirs))
-    return covered / known
+    n_covered = 0
+    n_values = 0
+    for column, history_column in _column_pairs(accepted, history):
+        values = set(column)
+        history_values = set(history_column)
+        if reference is None:
+            values &= history_values
+        n_covered += len(values)
+        n_values += len(history_values)
+    return n_covered / n_values
 
 
 def evenness(accepted: Any, history: Any) -> float:
-    """Normalised entropy: how evenly the opened notifications spread over the values of each
-    feature, float, 0 to 1.
+    """Normalised entropy of the opened notifications over the values of each feature, from 0 to 1.
 
-    For each feature the Shannon entropy of its values among the accepted, over the logarithm of how
-    many values the history (or the accepted, if more) has; then the mean over features. A feature
-    that never varies is left out.
+    For each feature: the Shannon entropy of its values among the accepted notifications, divided by the logarithm of
+    the number of values in the history (or among the accepted, if that is larger). The result is the mean over
+    features. Features that never vary are left out.
 
     Args:
-        accepted, history: As in `coverage`; none accepted, or always the same one, give 0.
+        accepted, history: See `coverage`. The evenness of no notification, or of one repeated, is 0.
 
     Source:
-        Shannon (1948), A mathematical theory of communication; Pielou (1966), whose evenness it is
-        feature by feature.
+        Shannon (1948), A mathematical theory of communication; Pielou (1966), whose evenness this is for each feature.
 
     >>> history = [["chat", "low"], ["mail", "low"], ["news", "low"], ["shop", "low"]]
     >>> evenness([["chat", "low"], ["mail", "low"]], history)               # log 2 over log 4
     0.5
     """
-    accepted, history = _rows_of_both(accepted, history, "accepted", "the history")
-    spread = []
-    for ours, theirs in zip(accepted.T.tolist(), history.T.tolist()):
-        values = max(len(set(ours)), len(set(theirs)))
-        if values > 1:
-            spread.append(_entropy(ours) / np.log(values))
-    demand(
-        spread,
-        "no feature of the history varies, so nothing can be spread over its values",
-    )
-    return float(np.mean(spread)) if len(accepted) else 0.0
+    accepted, history = _matching_rows(accepted, history, "accepted", "the history")
+    ratios = []
+    for column, history_column in _column_pairs(accepted, history):
+        n_values = max(len(set(column)), len(set(history_column)))
+        if n_values > 1:
+            ratios.append(_entropy(column) / np.log(n_values))
+    demand(ratios, "evenness needs a history in which at least one feature varies")
+    return float(np.mean(ratios)) if len(accepted) else 0.0
 
 
-def plausibility(notifications: Any, known: Any) -> float:
-    """Share of notifications whose combination of values is known, float: nonsense is no
-    combination anyone sends.
+def plausibility(notifications: Any, combinations: Any) -> float:
+    """Fraction of notifications whose combination of values exists.
 
     Args:
-        notifications: The combination of each (rows, features): app, category and subject, say.
-        known: The combinations that exist, in history or catalogue (combinations, the same
-            features).
+        notifications: The values of each notification, (rows, features), such as app, category and subject.
+        combinations: The combinations that exist in a history or catalogue, (combinations, features).
 
-    >>> plausibility([["chat", "msg"], ["chat", "email"]], known=[["chat", "msg"], ["mail", "email"]])
+    >>> existing = [["chat", "msg"], ["mail", "email"]]
+    >>> plausibility([["chat", "msg"], ["chat", "email"]], existing)
     0.5
     """
-    notifications, known = _rows_of_both(notifications, known, "notifications", "known")
-    demand(len(notifications), "no notification was sent, so there is no plausibility")
-    combinations = set(map(tuple, known.tolist()))
-    found = [tuple(row) in combinations for row in notifications.tolist()]
-    return float(np.mean(found))
+    notifications, combinations = _matching_rows(
+        notifications, combinations, "notifications", "combinations"
+    )
+    demand(len(notifications), "plausibility needs at least one notification")
+    existing = set(map(tuple, combinations.tolist()))
+    exists = [tuple(row) in existing for row in notifications.tolist()]
+    return float(np.mean(exists))
 
 
 ENTICEMENT = {"low": 0.0, "moderate": 0.5, "high": 1.0}
 
 
 def enticement(levels: Iterable[str]) -> float:
-    """Mean enticement of the notifications as the EvalUMAP 2020 challenge scores it, float: all
-    low is 0, all high 1.
+    """Mean enticement of the notifications, from 0 (all low) to 1 (all high).
 
-    The challenge counts 1, 2 and 3 points, sums them, and puts the sum between its least and its
-    greatest value.
+    The EvalUMAP 2020 challenge sums 1, 2 or 3 points for each notification, and scales the sum between its smallest and
+    its largest possible value. The result is the same.
 
     Args:
         levels: "low", "moderate" or "high" for each notification (rows,).
@@ -201,25 +201,28 @@ def enticement(levels: Iterable[str]) -> float:
     >>> enticement(["low", "moderate", "high", "high"])                     # (9 - 4) / (12 - 4)
     0.625
     """
-    worth = [ENTICEMENT[one_of("enticement", level, ENTICEMENT)] for level in levels]
-    demand(worth, "no notification was sent, so there is no enticement")
-    return float(np.mean(worth))
+    values = []
+    for level in levels:
+        one_of("enticement", level, ENTICEMENT)
+        values.append(ENTICEMENT[level])
+    demand(values, "enticement needs at least one notification")
+    return float(np.mean(values))
 
 
 # ---------------------------------------------------------------- time
 
 
 class ResponseTime(NamedTuple):
-    """Seconds that an agent took for a notification."""
+    """Median and 95th percentile of the seconds that an agent took for a notification."""
 
     median: float
     p95: float
 
 
 def response_time(seconds: ArrayLike) -> ResponseTime:
-    """Return the median and 95th percentile of the seconds an agent took for each notification.
+    """Return the median and 95th percentile of the seconds that an agent took for each notification.
 
-    The percentile is the least of the times that at least 95 % do not exceed, so it is one that really occurred.
+    The percentile is one of the times: the smallest that at least 95 % of them do not exceed.
 
     >>> response_time([0.1, 0.3, 0.2, 4.0])
     ResponseTime(median=0.25, p95=4.0)
@@ -228,15 +231,16 @@ def response_time(seconds: ArrayLike) -> ResponseTime:
     is_time = np.isfinite(seconds) & (seconds >= 0)
     if seconds.ndim != 1 or not len(seconds) or not is_time.all():
         raise ValueError(
-            "a response time is a finite number of seconds, 0 or more, for each of at least one "
-            f"notification; got {seconds!r:.60}"
+            "seconds must be a list of finite numbers from 0, one for each notification; "
+            f"got {seconds!r:.60}"
         )
+    median = np.median(seconds)
     p95 = np.quantile(seconds, 0.95, method="inverted_cdf")
-    return ResponseTime(float(np.median(seconds)), float(p95))
+    return ResponseTime(float(median), float(p95))
 
 
 class LearningRate(NamedTuple):
-    """How fast an agent became better: `slope` a step, and `settled`, the step from which it stayed where it ended."""
+    """Improvement of an agent: `slope` per step, and `settled`, the step from which its scores stay at their level."""
 
     slope: float
     settled: int
@@ -245,17 +249,15 @@ class LearningRate(NamedTuple):
 def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     """Slope of the smoothed scores and the step at which they settle, a LearningRate (float, int).
 
-    - `slope`: least-squares slope of the smoothed curve over all its steps, in units of the score a
-      step
-    - `settled`: the curve's last quarter has a mean, and lies within some distance of it: the first
-      step from which the curve never again is more than twice that distance away (twice, since
-      chance moves the longer rest farther). Scores that rise steadily to the very end settle at
-      five eighths of the way; scores that never change settle at once, with a slope near 0.
+    - `slope`: least-squares slope of the smoothed curve over all its steps, in units of the score per step
+    - `settled`: the first step from which the curve stays close to the mean of its last quarter. Close is within twice
+      the largest distance of the last quarter from its own mean (twice, since chance moves a longer stretch farther).
+      Scores that rise steadily settle at five eighths of the way. Constant scores settle at the first step.
 
     Args:
-        scores: Per-step performance, such as points or opens (steps,).
-        window: Steps in the rolling mean; the smoothed value at step k is the mean of the `window`
-            scores that end there, so the first one stands at step window - 1 (steps count from 0).
+        scores: Performance in each step, such as points or opens (steps,).
+        window: Steps in the rolling mean. The smoothed value at step k is the mean of the `window` scores up to k, so
+            the first one belongs to step window - 1 (steps count from 0).
 
     >>> learning_rate(range(8), window=1)       # last quarter 6 and 7: mean 6.5, distance 0.5; from 5.5 on
     LearningRate(slope=1.0, settled=6)
@@ -264,59 +266,78 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     """
     scores = np.asarray(scores, float)
     if scores.ndim != 1 or not np.isfinite(scores).all():
-        raise ValueError(f"scores are one finite number a step; got {scores!r:.60}")
+        raise ValueError(
+            f"scores must be one finite number for each step; got {scores!r:.60}"
+        )
     if not 1 <= window < len(scores):
         raise ValueError(
-            f"the window has from 1 step to one less than there are scores, {len(scores)}; got {window}"
+            f"window must be from 1 to {len(scores) - 1}, fewer than the scores; got {window!r}"
         )
-    smooth = np.lib.stride_tricks.sliding_window_view(scores, window).mean(axis=1)
-    last = smooth[-max(1, len(smooth) // 4) :]
-    level = last.mean()
-    # Rounding is no departure.
-    rounding = 1e-9 * max(1.0, np.abs(smooth).max())
-    width = 2 * np.abs(last - level).max() + rounding
-    away = np.flatnonzero(np.abs(smooth - level) > width)
-    settled = window + away[-1] if len(away) else window - 1
-    slope = np.polyfit(np.arange(len(smooth)), smooth, 1)[0]
+    windows = np.lib.stride_tricks.sliding_window_view(scores, window)
+    smoothed = windows.mean(axis=1)
+    n_last = max(1, len(smoothed) // 4)
+    last_quarter = smoothed[-n_last:]
+    level = last_quarter.mean()
+    spread = np.abs(last_quarter - level).max()
+    size = np.abs(smoothed).max()
+    # Differences by rounding don't count.
+    tolerance = 2 * spread + 1e-9 * max(1.0, size)
+    distances = np.abs(smoothed - level)
+    outside = np.flatnonzero(distances > tolerance)
+    settled = window - 1
+    if len(outside):
+        settled = window + outside[-1]
+    slope, _ = np.polyfit(np.arange(len(smoothed)), smoothed, 1)
     return LearningRate(float(slope), int(settled))
 
 
-# ---------------------------------------------------------------- arrays as they should be
+# ---------------------------------------------------------------- validation
 
 
-def _rows_of_both(some, others, name, other_name):
-    """Return two arrays (rows, features) with the same features and no value missing; the first can have no rows."""
-    others = _rows(others, other_name)
-    demand(others.size, f"{other_name} is empty, so there is nothing to compare with")
-    if not len(some):
-        return others[:0], others
-    some = _rows(some, name)
+def _matching_rows(rows, reference, name, reference_name):
+    """Return two arrays (rows, features) with the same features and no missing value; only the first can be empty."""
+    reference = _rows(reference, reference_name)
     demand(
-        some.shape[1] == others.shape[1],
-        f"{name} and {other_name} have the same features; got {some.shape[1]} and {others.shape[1]}",
+        reference.size,
+        f"{reference_name} is empty; at least one notification is needed for comparison",
     )
-    return some, others
+    if not len(rows):
+        return reference[:0], reference
+    rows = _rows(rows, name)
+    demand(
+        rows.shape[1] == reference.shape[1],
+        f"{name} and {reference_name} must have the same features; "
+        f"got {rows.shape[1]} and {reference.shape[1]}",
+    )
+    return rows, reference
 
 
 def _rows(values, name):
     """Return values as an array (rows, features) without missing values."""
     import pandas as pd
 
-    rows = values if isinstance(values, np.ndarray) else np.asarray(values, object)
+    if not isinstance(values, np.ndarray):
+        values = np.asarray(values, object)
     demand(
-        rows.ndim == 2,
-        f"{name} is an array (rows, features); got one of shape {rows.shape}",
+        values.ndim == 2,
+        f"{name} must be an array (rows, features); got shape {values.shape}",
     )
-    demand(not pd.isna(rows).any(), f"{name} has a value missing (NaN or None)")
-    return rows
+    demand(not pd.isna(values).any(), f"{name} has a missing value (NaN or None)")
+    return values
+
+
+def _column_pairs(rows, reference):
+    """Return pairs of lists: each column of one array with the same column of the other."""
+    return zip(rows.T.tolist(), reference.T.tolist())
 
 
 def _entropy(column):
     """Return the Shannon entropy of the values of a column, in nats."""
     import pandas as pd
 
-    shares = pd.Series(column).value_counts(normalize=True, sort=False).to_numpy()
-    return float(-(shares * np.log(shares)).sum())
+    counts = pd.Series(column).value_counts(normalize=True, sort=False)
+    fractions = counts.to_numpy()
+    return float(-(fractions * np.log(fractions)).sum())
 
 
 def _probabilities(values, shape) -> np.ndarray:
@@ -326,16 +347,18 @@ def _probabilities(values, shape) -> np.ndarray:
         values.shape == shape and values.size,
         f"one probability is needed for each notification; got shapes {values.shape} and {shape}",
     )
-    wrong = values[~((values >= 0) & (values <= 1))]
-    if len(wrong):
-        raise ValueError(f"a probability is a number from 0 to 1; got {wrong[0]:g}")
+    is_probability = (values >= 0) & (values <= 1)
+    invalid = values[~is_probability]
+    if len(invalid):
+        raise ValueError(f"a probability must be from 0 to 1; got {invalid[0]:g}")
     return values
 
 
 def _as_bool(values: Any, name: str) -> np.ndarray:
+    """Return one True or False for each notification."""
     values = np.asarray(values)
     if values.ndim != 1 or not np.isin(values, (0, 1)).all():
         raise ValueError(
-            f"{name} is one True or False for each notification; got {values!r:.60}"
+            f"{name} must be True or False for each notification; got {values!r:.60}"
         )
     return values.astype(bool)

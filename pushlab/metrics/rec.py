@@ -1,4 +1,4 @@
-"""What a recommender makes of its users: how narrow the shelf becomes, and how far preferences move."""
+"""Effects of a recommender on its users: diversity of the items shown, and changes of preferences."""
 
 import numpy as np
 import pandas as pd
@@ -8,8 +8,7 @@ from pushlab.ground.arguments import demand, has_columns
 
 
 def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
-    """How near each preference is to being all about one item: the largest |cosine| to any item, 0
-    to 1.
+    """Concentration of each preference on a single item: the largest |cosine| with any item, from 0 to 1.
 
     Args:
         preferences: Array (…, features).
@@ -19,8 +18,8 @@ def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
         Array (…).
 
     Source:
-        Dean & Morgenstern (2022): under biased assimilation a preference converges to ± an item
-        that is shown again and again; 1 is that limit.
+        Dean & Morgenstern (2022): under biased assimilation a preference converges to ± an item that is shown again and
+        again; 1 is that limit.
 
     >>> polarisation([[1.0, 0.0], [1.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]]).round(3)
     array([1.   , 0.707])
@@ -29,72 +28,79 @@ def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
     items = _unit(items)
     if items.ndim != 2 or preferences.shape[-1] != items.shape[1]:
         raise ValueError(
-            "preferences (…, features) and items (n_items, features) have as many features; got "
+            "preferences (…, features) and items (n_items, features) must have as many features; got "
             f"{preferences.shape} and {items.shape}"
         )
-    return np.abs(preferences @ items.T).max(axis=-1)
+    cosines = preferences @ items.T
+    return np.abs(cosines).max(axis=-1)
 
 
 def turned(preferences: ArrayLike) -> np.ndarray:
-    """Degrees by which each preference has turned from the first, array (steps,) for preferences (steps, features).
+    """Angle in degrees between each preference and the first, array (steps,) for preferences (steps, features).
 
     >>> turned([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).round()
     array([ 0., 45., 90.])
     """
     unit = _unit(preferences)
-    return np.degrees(np.arccos(np.clip(unit @ unit[0], -1, 1)))
+    cosines = np.clip(unit @ unit[0], -1, 1)
+    return np.degrees(np.arccos(cosines))
 
 
 def item_diversity(actions: ArrayLike, items: ArrayLike) -> float:
-    """Mean distance, 1 - cosine, between the items of all pairs of steps: 0 for the same item all
-    the time.
+    """Mean distance, 1 - cosine, between the items of all pairs of steps.
+
+    The diversity of one item, repeated, is 0.
 
     Args:
         actions: Array (steps,) of item numbers, at least two.
         items: Array (n_items, features).
 
     Source:
-        Ziegler, McNee, Konstan & Lausen (2005), Improving recommendation lists through topic
-        diversification, WWW (intra-list similarity); as a measure of filter bubbles, Nguyen et al.
-        (2014), WWW.
+        Ziegler, McNee, Konstan & Lausen (2005), Improving recommendation lists through topic diversification, WWW
+        (intra-list similarity); as a measure of filter bubbles, Nguyen et al. (2014), WWW.
 
     >>> item_diversity([0, 1, 0], [[1.0, 0.0], [0.0, 1.0]])       # two of three pairs are at a right angle
     0.667
     """
     shown = _unit(items)[np.asarray(actions)]
     if len(shown) < 2:
-        raise ValueError(f"diversity is that of at least 2 steps; got {len(shown)}")
-    first, second = np.triu_indices(len(shown), 1)
-    return float(1 - (shown @ shown.T)[first, second].mean())
+        raise ValueError(f"item_diversity needs at least 2 steps; got {len(shown)}")
+    cosines = shown @ shown.T
+    pairs = np.triu_indices(len(shown), 1)
+    return float(1 - cosines[pairs].mean())
 
 
 def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
-    """Compute how far each episode closed in on its user, one row per episode.
+    """Compute the narrowing of the user's preference in each episode, one row per episode.
 
     Args:
         log: Step log of RECEnv with obs.0, obs.1, … (before each step), info.state.0, … (after it) and action.
         items: Array (n_items, features).
 
     Returns:
-        A DataFrame of run columns (env, agent, seed, episode as far as the log has them), diversity (of the items
-        shown), before and after (polarisation at both ends), bubble (after - before; above 0 the user has become
-        narrower), turned (degrees between both ends).
+        A DataFrame of env, agent, seed and episode (as far as the log has them), diversity (of the items shown), before
+        and after (polarisation at the start and the end), bubble (after - before; above 0 if the preference has become
+        narrower), turned (degrees between start and end).
     """
-    width = np.shape(items)[1]
-    first = [f"obs.{k}" for k in range(width)]
-    states = [f"info.state.{k}" for k in range(width)]
-    has_columns(log, *first, *states, "action", "episode", what="the log")
+    n_features = np.shape(items)[1]
+    before_step = [f"obs.{k}" for k in range(n_features)]
+    after_step = [f"info.state.{k}" for k in range(n_features)]
+    columns = [*before_step, *after_step, "action", "episode"]
+    has_columns(log, *columns, what="the log")
     keys = [key for key in ("env", "agent", "seed", "episode") if key in log]
     rows = []
-    for key, steps in log.groupby(keys, sort=False):
-        ends = np.vstack([steps[first].iloc[0], steps[states].iloc[-1]]).astype(float)
-        before, after = polarisation(ends, items)
-        row = dict(zip(keys, key)) | {
+    for labels, steps in log.groupby(keys, sort=False):
+        start = steps[before_step].iloc[0]
+        end = steps[after_step].iloc[-1]
+        preferences = np.vstack([start, end]).astype(float)
+        before, after = polarisation(preferences, items)
+        row = dict(zip(keys, labels))
+        row |= {
             "diversity": item_diversity(steps["action"], items),
             "before": before,
             "after": after,
             "bubble": after - before,
-            "turned": turned(ends)[1],
+            "turned": turned(preferences)[1],
         }
         rows.append(row)
     return pd.DataFrame(rows)

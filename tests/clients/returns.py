@@ -244,7 +244,7 @@ def run_workbook(task, name, seed):
             env,
             agent,
             seed=seed,
-            first=episode,
+            first_episode=episode,
             steps=steps - steps_so_far,
             record="episodes",
             progress=False,

@@ -1,13 +1,11 @@
-"""How sure one can be after few runs: intervals, statistics of many tasks, tests, and how many
-runs it takes.
+"""Uncertainty of few runs: intervals, statistics of many tasks, tests, and the number of runs needed.
 
-- `intervals`: means, pairs, shares, grids in which two sources of chance cross, times that are not
-  always reached; many comparisons at once; how many runs a difference takes
-- `scores`: statistics of scores (runs, tasks) with bootstrap intervals, a permutation test, and the
-  tables that `pushlab.plots` draws
+- `intervals`: means, pairs, proportions, grids with two sources of chance, times that are not always reached; many
+  comparisons together; the number of runs that detects a difference
+- `scores`: statistics of scores (runs, tasks) with bootstrap intervals, a permutation test, and the tables that
+  `pushlab.plots` draws
 
-How often each interval holds the truth was simulated: `data/studies/coverage.csv`. `__init__.pyi`
-lists the names.
+The coverage of each interval was simulated: `data/studies/coverage.csv`.
 
 >>> from pushlab.metrics import estimate
 >>> estimate.interquartile_mean([[0.0, 1.0], [2.0, 9.0]])

@@ -1,12 +1,11 @@
-"""Statistics of the scores of a few runs on many tasks, with intervals of any statistic by the bootstrap.
+"""Statistics of the scores of a few runs on many tasks, with bootstrap intervals of any statistic.
 
-A score says how well one run did on one task, best on a scale that all tasks share (0 for chance, 1 for the best
-known). Scores are arrays with the axes (runs, tasks); more axes may lead, such as the draws of a bootstrap.
+A score is the performance of one run on one task, best on a scale that all tasks share (0 for chance, 1 for the best
+known). Scores are arrays with the axes (runs, tasks); more axes may precede, such as the draws of a bootstrap.
 
-Plain percentiles of a bootstrap are too narrow for few runs: they account neither for n values spreading less about
-their own mean than about the true one, nor for how badly n values estimate their spread. Both are known for means
-(n - 1 in place of n, Student's t in place of the normal), and the percentiles are moved outwards by as much: expanded
-percentiles.
+Plain percentiles of a bootstrap are too narrow for few runs, for two reasons: n values spread less about their own mean
+than about the true mean, and their spread is itself an estimate. For means the corrections are known (n - 1 instead of
+n, Student's t instead of the normal distribution). Expanded percentiles move outwards by the same amount.
 
 Source:
     Agarwal, Schwarzer, Castro, Courville & Bellemare (2021), Deep reinforcement learning at the edge of the statistical
@@ -22,17 +21,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground import arguments
-from pushlab.metrics.estimate.intervals import Interval, finite_matrix, plain, power
+from pushlab.ground.arguments import (
+    demand,
+    generator,
+    has_rows,
+    in_short,
+    numbers,
+    one_of,
+    share,
+    whole,
+)
+from pushlab.metrics.estimate.intervals import Interval, finite_matrix, power, to_float
 
 BATCH = 200  # draws at a time: enough to estimate one task's share of the spread within a tenth
-ROUNDING = (
-    64 * np.finfo(float).eps
-)  # of a mean difference, in units of the largest value
+# Rounding error of a mean difference, in units of the largest value.
+ROUNDING = 64 * np.finfo(float).eps
 
 
-def _scores(scores, runs=1) -> np.ndarray:
-    return finite_matrix("scores", scores, ("run", "task"), runs)
+def _scores(scores, min_runs=1) -> np.ndarray:
+    return finite_matrix("scores", scores, ("run", "task"), min_runs)
 
 
 # ---------------------------------------------------------------- statistics
@@ -41,8 +48,8 @@ def _scores(scores, runs=1) -> np.ndarray:
 def interquartile_mean(scores: ArrayLike) -> Any:
     """Mean of the middle half of all scores, runs and tasks together: a float, or an array (…).
 
-    A quarter (rounded down) is left out at either end. An outlier counts as little as in a median, and yet half of the
-    scores count.
+    A quarter (rounded down) is left out at either end. Outliers have as little effect as on a median, and still half of
+    the scores count.
 
     Args:
         scores: Array (…, runs, tasks).
@@ -53,14 +60,14 @@ def interquartile_mean(scores: ArrayLike) -> Any:
     from scipy.stats import trim_mean
 
     matrix = _scores(scores)
-    every = matrix.reshape(*matrix.shape[:-2], -1)
-    return plain(trim_mean(every, 0.25, axis=-1))
+    flat = matrix.reshape(*matrix.shape[:-2], -1)
+    return to_float(trim_mean(flat, 0.25, axis=-1))
 
 
 def optimality_gap(scores: ArrayLike) -> Any:
-    """Mean distance of scores below 1, 0 for scores above: a float, or an array (…). Less is better.
+    """Mean distance of scores from 1, 0 for scores above it: a float, or an array (…). Lower is better.
 
-    Scores beyond 1 do not make up for others below it.
+    Scores above 1 do not compensate for others below it.
 
     Args:
         scores: Array (…, runs, tasks).
@@ -68,11 +75,12 @@ def optimality_gap(scores: ArrayLike) -> Any:
     >>> optimality_gap([[0.5, 1.0], [0.0, 7.0]])
     0.375
     """
-    return plain(np.maximum(1 - _scores(scores), 0).mean(axis=(-2, -1)))
+    gaps = np.maximum(1 - _scores(scores), 0)
+    return to_float(gaps.mean(axis=(-2, -1)))
 
 
 def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
-    """Share of runs above each threshold, averaged over tasks: an array (…, thresholds) that falls from 1 to 0.
+    """Fraction of runs above each threshold, averaged over tasks: an array (…, thresholds) that falls from 1 to 0.
 
     Args:
         scores: Array (…, runs, tasks).
@@ -82,17 +90,18 @@ def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
     [1.0, 0.75, 0.25]
     """
     matrix = _scores(scores)
-    at = arguments.numbers("thresholds", thresholds)
-    return (matrix[..., None] > at).mean(axis=(-3, -2))
+    thresholds = numbers("thresholds", thresholds)
+    is_above = matrix[..., None] > thresholds
+    return is_above.mean(axis=(-3, -2))
 
 
-def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Any:
-    """Chance that a run of ours beats one of theirs on a task, ties counting half, averaged over tasks.
+def probability_of_improvement(scores: ArrayLike, baseline: ArrayLike) -> Any:
+    """Probability that a run has a higher score than a run of the baseline, averaged over tasks; ties count half.
 
-    It says how often, not by how much: 1/2 if neither is better. A float, or an array (…).
+    It is 1/2 if neither is better, and does not measure by how much. A float, or an array (…).
 
     Args:
-        ours, theirs: Arrays (…, runs, tasks) of the same tasks; numbers of runs may differ.
+        scores, baseline: Arrays (…, runs, tasks) of the same tasks; numbers of runs may differ.
 
     Source:
         Agarwal et al. (2021), after Mann & Whitney (1947), Annals of Mathematical Statistics 18(1), 50-60.
@@ -100,11 +109,12 @@ def probability_of_improvement(ours: ArrayLike, theirs: ArrayLike) -> Any:
     >>> probability_of_improvement([[1.0], [3.0]], [[0.0], [2.0]])          # three of four pairs
     0.75
     """
-    ours = _scores(ours)
-    theirs = _scores(theirs)
-    _same_tasks(ours, theirs)
-    wins = np.sign(ours[..., :, None, :] - theirs[..., None, :, :])
-    return plain((1 + wins.mean(axis=(-3, -2, -1))) / 2)
+    scores = _scores(scores)
+    baseline = _scores(baseline)
+    _validate_tasks(scores, baseline)
+    differences = scores[..., :, None, :] - baseline[..., None, :, :]
+    wins = np.sign(differences).mean(axis=(-3, -2, -1))
+    return to_float((1 + wins) / 2)
 
 
 # Limits of statistics, to which intervals are clipped.
@@ -114,11 +124,13 @@ BOUNDS: dict[Callable, tuple[float, float]] = {
 }
 
 
-def _same_tasks(*matrices):
+def _validate_tasks(*matrices):
+    """Raise ValueError unless all matrices have as many tasks."""
     shapes = [matrix.shape for matrix in matrices]
-    arguments.demand(
-        len({shape[-1] for shape in shapes}) == 1,
-        f"both agents have scores on the same tasks; got the shapes {' and '.join(map(str, shapes))}",
+    n_tasks = {shape[-1] for shape in shapes}
+    demand(
+        len(n_tasks) == 1,
+        f"both agents must have scores on the same tasks; got the shapes {' and '.join(map(str, shapes))}",
     )
 
 
@@ -128,45 +140,44 @@ def _same_tasks(*matrices):
 def stratified_interval(
     scores: ArrayLike,
     statistic: Callable,
-    theirs: ArrayLike | None = None,
+    baseline: ArrayLike | None = None,
     level: float = 0.95,
     resamples: int = 2000,
     seed: int = 0,
 ) -> Interval:
     """Compute any statistic of scores and its interval by the stratified bootstrap.
 
-    Runs are drawn anew within each task, with replacement; the tasks stay: the interval ranges over new runs of the
-    same tasks. The ends are expanded percentiles (see above): their tails are those of the normal distribution beyond
-    sqrt(n / (n - 1)) t, with the degrees of freedom of all tasks together, each weighing as much as it moves the
-    statistic.
+    Runs are resampled within each task, and tasks are fixed: the interval covers new runs of the same tasks. Its ends
+    are expanded percentiles (see the module): their tails are those of the normal distribution beyond
+    sqrt(n / (n - 1)) t. The degrees of freedom combine all tasks, each weighted by its effect on the statistic.
 
-    Runs of different tasks are taken to be independent. If one run is one agent on all tasks, or shares its luck over
-    them otherwise, the interval is far too narrow: if half of the variance is such luck, that of a mean over 8 tasks
-    holds the truth in 66 to 67 % of 1,000 simulated studies. Then treat the runs' means over tasks as one task,
+    Runs of different tasks are assumed to be independent. The interval is far too narrow if one run is one agent on all
+    tasks, or if a run's tasks share their luck in another way: if half of the variance is shared, the coverage of a
+    mean over 8 tasks is 66 to 67 % in 1,000 simulated studies. Then pass the runs' means over tasks as one task,
     `scores.mean(axis=1)[:, None]`.
 
-    How often it held the truth, of 1,000 simulated studies each (`python studies/interval_coverage.py`):
+    Coverage in 1,000 simulated studies each (`python studies/interval_coverage.py`):
 
     - 8 tasks with 5, 10 or 20 runs: 94 to 97 % (mean, interquartile mean, optimality gap, probability of improvement;
-      normal values, two humps, heavy tails), of lognormal values too but for their mean (90 to 93 %).
-    - One task with 5, 10 or 20 runs: 92 to 98 %; of lognormal values 82, 86 and 88 % (mean), 87, 92 and 94 % (gap),
-      90, 93 and 95 % (improvement).
-    - Two, three or four runs of one task or three, normal values: 94 to 98 % (mean, interquartile mean, gap). For ends
-      that no draw reaches, as of so few runs or at a high `level`, Student's t takes the place of percentiles. The
-      improvement on one task with two runs: 64 %, with three 87 %.
-    - Near its ends the improvement on one task fails: a true 0.92 is held in 60, 84 and 93 % with 5, 10 and 20 runs, a
-      true 0.98 in 24, 55 and 83 %; of 8 tasks 0.92 in 96 to 97 %, 0.98 in 90, 95 and 95 %. If on each task all runs of
-      one agent are above all of the other nothing varies, and the interval is a point, which is no certainty.
+      normal values, two humps, heavy tails, lognormal values), except for the mean of lognormal values (90 to 93 %)
+    - one task with 5, 10 or 20 runs: 92 to 98 %; for lognormal values 82, 86 and 88 % (mean), 87, 92 and 94 % (gap),
+      90, 93 and 95 % (improvement)
+    - one to three tasks with two, three or four runs, normal values: 94 to 98 % (mean, interquartile mean, gap).
+      Student's t replaces percentiles that no draw reaches, as with so few runs or a high `level`. The improvement on
+      one task has 64 % with two runs, 87 % with three
+    - the improvement on one task fails near its ends: a true 0.92 has 60, 84 and 93 % with 5, 10 and 20 runs, a true
+      0.98 has 24, 55 and 83 %. On 8 tasks 0.92 has 96 to 97 %, and 0.98 has 90, 95 and 95 %. If on each task all runs
+      of one agent are above all runs of the other, the interval is a single point, which is not certainty
 
     Args:
         scores: Array (runs, tasks), at least two runs.
         statistic: Function of scores (…, runs, tasks) that returns an array (…), or more axes behind these, such as
             `interquartile_mean`.
-        theirs: Scores of another agent, (runs, tasks), of the same tasks: the statistic is one of both, such as
+        baseline: Scores (runs, tasks) of another agent on the same tasks, for a statistic of both agents, such as
             `probability_of_improvement`.
         level: Coverage, between 0 and 1.
-        resamples: Draws, at least 200.
-        seed: Of the draws.
+        resamples: Number of draws, at least 200.
+        seed: Seed of the draws.
 
     Source:
         Agarwal et al. (2021), section 4 (there with plain percentiles); for the ends see the module.
@@ -174,93 +185,110 @@ def stratified_interval(
     >>> print(stratified_interval([[0.1, 0.5], [0.2, 0.7], [0.3, 0.6]], interquartile_mean))
     0.4 [0.3, 0.5]
     """
-    arguments.share("level", level)
-    resamples = arguments.whole("resamples", resamples, BATCH)
-    samples = [scores] if theirs is None else [scores, theirs]
+    share("level", level)
+    resamples = whole("resamples", resamples, BATCH)
+    samples = [scores] if baseline is None else [scores, baseline]
     matrices = [_scores(sample, 2) for sample in samples]
-    _same_tasks(*matrices)
-    rng = arguments.generator(seed)
+    _validate_tasks(*matrices)
+    rng = generator(seed)
     value = np.asarray(statistic(*matrices), float)
 
-    def values(source=None):
-        """Return the statistic of BATCH draws, of all tasks or of those of one matrix and task alone."""
-        drawn = []
-        for which, matrix in enumerate(matrices):
-            picks = rng.integers(len(matrix), size=(BATCH, *matrix.shape))
-            if source is not None:
-                is_fixed = np.arange(matrix.shape[1]) != source[1]
-                is_fixed |= which != source[0]
-                picks[..., is_fixed] = np.arange(len(matrix))[:, None]
-            drawn.append(np.take_along_axis(matrix[None], picks, axis=1))
-        found = np.asarray(statistic(*drawn))
-        arguments.demand(
-            found.shape == (BATCH, *value.shape),
-            f"a statistic of {BATCH} draws (…, runs, tasks) is an array {(BATCH, *value.shape)}; got "
-            f"{found.shape}. Take means over axis=(-2, -1), for example",
+    def draw(source=None):
+        """Return the statistic of BATCH draws; a source (matrix, task) is resampled alone."""
+        resampled = [
+            _resample(matrix, rng, number, source)
+            for number, matrix in enumerate(matrices)
+        ]
+        result = np.asarray(statistic(*resampled))
+        shape = (BATCH, *value.shape)
+        demand(
+            result.shape == shape,
+            f"the statistic of {BATCH} draws (…, runs, tasks) must have the shape {shape}; got "
+            f"{result.shape}. Use axis=(-2, -1) for means, for example",
         )
-        return found
+        return result
 
-    found = np.concatenate([values() for _ in range(-(-resamples // BATCH))])
-    alone = []
+    n_batches = -(-resamples // BATCH)
+    draws = np.concatenate([draw() for _ in range(n_batches)])
+    source_draws = []
     counts = []
-    for which, matrix in enumerate(matrices):
-        for task in range(matrix.shape[1]):
-            alone.append(values((which, task)))
-            counts.append(len(matrix))
-    interval = expanded_percentiles(value, found, alone, counts, level)
-    low, high = np.clip(interval[1:], *BOUNDS.get(statistic, (-np.inf, np.inf)))
-    return Interval(*map(plain, (value, low, high)))
+    for number, matrix in enumerate(matrices):
+        runs, tasks = matrix.shape
+        for task in range(tasks):
+            source_draws.append(draw((number, task)))
+            counts.append(runs)
+    interval = expanded_percentiles(value, draws, source_draws, counts, level)
+    bounds = BOUNDS.get(statistic, (-np.inf, np.inf))
+    low, high = np.clip(interval[1:], *bounds)
+    return Interval(to_float(value), to_float(low), to_float(high))
+
+
+def _resample(matrix, rng, number, source):
+    """Return BATCH resamples of a matrix, or of the task of `source` (matrix, task) alone."""
+    runs, tasks = matrix.shape
+    rows = rng.integers(runs, size=(BATCH, runs, tasks))
+    if source is not None:
+        is_fixed = np.full(tasks, True)
+        if number == source[0]:
+            is_fixed[source[1]] = False
+        rows[..., is_fixed] = np.arange(runs)[:, None]
+    return np.take_along_axis(matrix[None], rows, axis=1)
 
 
 def expanded_percentiles(
-    value: Any, drawn: np.ndarray, alone: Sequence, counts: Sequence[int], level: float
+    value: Any,
+    draws: np.ndarray,
+    source_draws: Sequence,
+    counts: Sequence[int],
+    level: float,
 ) -> Interval:
     """Return the expanded percentiles of draws, an Interval of arrays. See the module.
 
     Args:
         value: The statistic, an array (…).
-        drawn: The statistic of each draw, (draws, …).
-        alone: Draws of the statistic while one source alone is drawn anew, (sources, draws, …).
-        counts: The number of values of each source.
+        draws: The statistic of each draw, (draws, …).
+        source_draws: The statistic of draws in which only one source is resampled, (sources, draws, …).
+        counts: Number of values of each source.
         level: Coverage.
     """
     from scipy.stats import norm, t
 
-    # Squares of very large or small values are no numbers.
-    scale = abs(drawn - value).max(axis=0)
+    # The squares of very large or small values would overflow.
+    scale = abs(draws - value).max(axis=0)
     scale = np.where(scale > 0, scale, 1)
-    spreads = np.var((np.array(alone) - value) / scale, axis=1)
+    variances = np.var((np.array(source_draws) - value) / scale, axis=1)
     sizes = np.array(counts).reshape(-1, *[1] * np.ndim(value))
-    total = spreads.sum(axis=0)
-    share = spreads / np.where(total > 0, total, 1)
-    freedom = 1 / np.maximum((share**2 / (sizes - 1)).sum(axis=0), 1e-12)
-    wider = np.sqrt((share * sizes / (sizes - 1)).sum(axis=0))
-    far = wider * t.ppf((1 + level) / 2, freedom)
-    tails = norm.sf(far)
-    columns = drawn.reshape(len(drawn), -1).T
-    ends = [
-        np.quantile(column, (tail, 1 - tail))
-        for tail, column in zip(tails.ravel(), columns)
-    ]
+    total = variances.sum(axis=0)
+    weights = variances / np.where(total > 0, total, 1)
+    inverse_freedom = (weights**2 / (sizes - 1)).sum(axis=0)
+    freedom = 1 / np.maximum(inverse_freedom, 1e-12)
+    expansion = np.sqrt((weights * sizes / (sizes - 1)).sum(axis=0))
+    quantiles = expansion * t.ppf((1 + level) / 2, freedom)
+    tails = norm.sf(quantiles)
+    columns = draws.reshape(len(draws), -1).T
+    ends = []
+    for tail, column in zip(tails.ravel(), columns):
+        ends.append(np.quantile(column, (tail, 1 - tail)))
     low, high = np.reshape(np.transpose(ends), (2, *np.shape(value)))
-    # The draws say nothing about a tail of less than one draw: there the end is at least Student's.
-    half = far * scale * ((drawn - value) / scale).std(axis=0)
-    half = np.where(tails * len(drawn) < 1, half, 0)
-    return Interval(
-        value, np.minimum(low, value - half), np.maximum(high, value + half)
-    )
+    # A tail of less than one draw has no percentile; there the end is at least Student's.
+    deviation = ((draws - value) / scale).std(axis=0)
+    half = quantiles * scale * deviation
+    half = np.where(tails * len(draws) < 1, half, 0)
+    low = np.minimum(low, value - half)
+    high = np.maximum(high, value + half)
+    return Interval(value, low, high)
 
 
 # ---------------------------------------------------------------- a test
 
 
 class Permutation(NamedTuple):
-    """The result of a permutation test.
+    """Result of a permutation test.
 
     Attributes:
         difference: The mean difference.
-        p_value: Two-sided.
-        permutations: Number of permutations counted: all, or those drawn.
+        p_value: The two-sided p value.
+        permutations: Number of permutations counted: all, or a sample.
     """
 
     difference: float
@@ -269,23 +297,26 @@ class Permutation(NamedTuple):
 
 
 def permutation_test(
-    ours: ArrayLike, theirs: ArrayLike, paired: bool = True, resamples: int = 9999
+    values: ArrayLike,
+    baseline: ArrayLike,
+    paired: bool = True,
+    resamples: int = 9999,
 ) -> Permutation:
-    """Test that two agents do not differ, by permuting their runs.
+    """Test for a difference of two agents by permuting their runs.
 
-    Paired by seed, the sign of each difference could have been the other one; unpaired, each run could have been the
-    other agent's. No distribution is assumed, and if there is no difference at all, p is below 0.05 in at most 5 % of
-    all cases, whatever the number of runs. Of n pairs the least possible p is 2 / 2^n: five pairs never come below
-    0.0625, six can come to 0.031; of twice five unpaired runs it is 2 / 252. Means that differ by no more than rounding
-    are equal.
+    If the agents do not differ, the sign of each difference is random (paired by seed), or each run could be the other
+    agent's (unpaired). The test assumes no distribution. Without a difference, p is below 0.05 in at most 5 % of all
+    cases for any number of runs. The smallest p of n pairs is 2 / 2^n: five pairs never reach a p below 0.0625, six
+    pairs reach 0.031. The smallest p of five and five unpaired runs is 2 / 252. Means are equal if they differ by
+    rounding errors only.
 
     Args:
-        ours, theirs: Arrays (runs,), or (runs, tasks): the mean over tasks of each run changes its sign, or sides, so
-            nothing is assumed about what a run's tasks share, a seed or an agent that was trained once. If every task
-            of every run is independent of all others, pass ours.ravel() and theirs.ravel(): then each is a pair of its
-            own, and the least p is smaller.
+        values, baseline: Arrays (runs,), or (runs, tasks). The mean over tasks of each run is permuted, so that the
+            tasks of a run may be dependent, as through a seed or an agent that was trained once. If all tasks of all
+            runs are independent, pass values.ravel() and baseline.ravel(): each is a pair then, and the smallest p is
+            lower.
         paired: Whether runs are paired by seed.
-        resamples: The number of permutations to draw if there are more; otherwise all are counted.
+        resamples: Number of permutations to draw if there are more; otherwise all are counted.
 
     Source:
         Fisher (1935), The design of experiments, section 21, by scipy.stats.permutation_test.
@@ -293,45 +324,54 @@ def permutation_test(
     >>> permutation_test([3.0, 4.0, 6.0, 5.0, 7.0, 9.0], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     Permutation(difference=2.167, p_value=0.03125, permutations=64)
     """
-    from scipy.stats import permutation_test as permute
+    from scipy.stats import permutation_test as scipy_permutation_test
 
-    one, other = (
-        _scores(np.atleast_2d(np.transpose(values)).T, 2) for values in (ours, theirs)
-    )
-    _same_tasks(one, other)
+    values = _runs_by_tasks(values)
+    baseline = _runs_by_tasks(baseline)
+    _validate_tasks(values, baseline)
     if paired:
-        sides = [(one - other).mean(axis=1)]
+        samples = [(values - baseline).mean(axis=1)]
     else:
-        middle = (one.mean() + other.mean()) / 2
-        sides = [(side - middle).mean(axis=1) for side in (one, other)]
+        middle = (values.mean() + baseline.mean()) / 2
+        samples = [(runs - middle).mean(axis=1) for runs in (values, baseline)]
 
-    def gap(*sides, axis=-1):
-        means = [side.mean(axis=axis) for side in sides]
+    def difference(*samples, axis=-1):
+        means = [sample.mean(axis=axis) for sample in samples]
         return means[0] - sum(means[1:])
 
-    seen = gap(*sides)
-    rounding = ROUNDING * max(abs(one).max(), abs(other).max())
+    observed = difference(*samples)
+    rounding = ROUNDING * max(abs(values).max(), abs(baseline).max())
 
-    def statistic(*sides, axis):
-        found = gap(*sides, axis=axis)
-        return np.where(abs(found - seen) <= rounding, seen, found)
+    def statistic(*samples, axis):
+        result = difference(*samples, axis=axis)
+        is_equal = abs(result - observed) <= rounding
+        return np.where(is_equal, observed, result)
 
-    found = permute(
-        sides,
+    test = scipy_permutation_test(
+        samples,
         statistic,
         vectorized=True,
         n_resamples=resamples,
         permutation_type="samples" if paired else "independent",
         random_state=np.random.default_rng(0),
     )
-    return Permutation(float(seen), float(found.pvalue), len(found.null_distribution))
+    n_permutations = len(test.null_distribution)
+    return Permutation(float(observed), float(test.pvalue), n_permutations)
 
 
-# ---------------------------------------------------------------- tables for pictures
+def _runs_by_tasks(values) -> np.ndarray:
+    """Return values (runs,) or (runs, tasks) as a valid array (runs, tasks)."""
+    columns = np.atleast_2d(np.transpose(values))
+    return _scores(columns.T, 2)
+
+
+# ---------------------------------------------------------------- tables for plots
 
 
 def score_matrices(
-    table: pd.DataFrame, value: str = "score", task: str = "task"
+    table: pd.DataFrame,
+    value: str = "score",
+    task: str = "task",
 ) -> dict[str, pd.DataFrame]:
     """Return the scores of each agent, {agent: DataFrame (runs, tasks)}, in order of appearance.
 
@@ -340,21 +380,22 @@ def score_matrices(
         value, task: Columns of the score and of the task.
 
     Raises:
-        ValueError: If a row is there twice, a score is missing, or agents differ in their tasks: a statistic of some
-            tasks does not compare with one of others.
+        ValueError: If a row is repeated, a score is missing, or agents differ in their tasks: statistics of different
+            tasks can't be compared.
     """
     names = ["agent", "seed", task]
-    arguments.has_rows(table, *names, value, what="the table of scores")
-    wide = table.pivot(index=["agent", "seed"], columns=task, values=value)
-    wide = wide[table[task].unique()]
-    if wide.isna().any(axis=None):
-        values = wide.isna().stack().idxmax()
-        where = ", ".join(f"{name} {value}" for name, value in zip(names, values))
+    has_rows(table, *names, value, what="the table of scores")
+    matrix = table.pivot(index=["agent", "seed"], columns=task, values=value)
+    matrix = matrix[table[task].unique()]
+    is_missing = matrix.isna()
+    if is_missing.any(axis=None):
+        labels = is_missing.stack().idxmax()
+        run = ", ".join(f"{name} {label}" for name, label in zip(names, labels))
         raise ValueError(
-            f"there is no {value} of {where}: every agent needs every run of every task. Leave out "
-            "tasks or runs that some lack"
+            f"there is no {value} of {run}. Every agent needs every run of every task; leave out "
+            "tasks or runs that some agents lack"
         )
-    return {agent: wide.loc[agent] for agent in table["agent"].unique()}
+    return {agent: matrix.loc[agent] for agent in table["agent"].unique()}
 
 
 def score_table(
@@ -366,16 +407,17 @@ def score_table(
     """Compute statistics of each agent with their stratified bootstrap intervals, one row per statistic and agent.
 
     Args:
-        scores: {agent: array (runs, tasks)}, normalised if tasks differ in their scales: 0 for chance, say, 1 for the
-            best known.
-        statistics: {name: function of scores}; None is the interquartile mean and the optimality gap, or, against
-            another, the probability of improvement. The gap is to a score of 1, and means nothing for raw returns: it
-            is left out if every score of every agent is beyond 1.
-        against: An agent that all others are compared with: statistics are functions of theirs and its scores.
+        scores: {agent: array (runs, tasks)}, normalised if tasks differ in their scales: for example 0 for chance and 1
+            for the best known score.
+        statistics: {name: function of scores}. None selects the interquartile mean and the optimality gap or, against
+            another agent, the probability of improvement. The gap is the distance from a score of 1, which has no
+            meaning for raw returns: it is left out if all scores of all agents are above 1.
+        against: The agent with which all others are compared: statistics are functions of an agent's scores and of its
+            scores.
         level: Coverage, between 0 and 1.
 
     Returns:
-        A DataFrame statistic, agent, value, low, high, runs, tasks, level.
+        A DataFrame of statistic, agent, value, low, high, runs, tasks, level.
 
     >>> score_table({"a": [[0.5, 1.0], [0.0, 7.0]]})[["statistic", "value"]].values.tolist()
     [['interquartile mean', 0.75], ['optimality gap', 0.375]]
@@ -385,31 +427,39 @@ def score_table(
     ['interquartile mean']
     """
     _validate(scores)
-    theirs = None
+    baseline = None
     if against is not None:
-        theirs = scores[arguments.one_of("against", against, scores)]
-    if statistics is None and theirs is not None:
-        name = f"probability of improvement over {against}"
-        statistics = {name: probability_of_improvement}
-    elif statistics is None:
-        statistics = {"interquartile mean": interquartile_mean}
-        if min(np.min(values) for values in scores.values()) <= 1:
-            statistics["optimality gap"] = optimality_gap
+        one_of("against", against, scores)
+        baseline = scores[against]
+    if statistics is None:
+        statistics = _default_statistics(scores, against)
     rows = []
     for name, function in statistics.items():
         for agent, values in scores.items():
             if agent != against:
-                interval = stratified_interval(values, function, theirs, level)
+                interval = stratified_interval(values, function, baseline, level)
                 rows.append((name, agent, *interval, *np.shape(values), level))
     columns = ["statistic", "agent", "value", "low", "high", "runs", "tasks", "level"]
     return pd.DataFrame(rows, columns=columns)
 
 
+def _default_statistics(scores, against):
+    """Return {name: function} of the statistics that `score_table` computes by default."""
+    if against is not None:
+        name = f"probability of improvement over {against}"
+        return {name: probability_of_improvement}
+    statistics = {"interquartile mean": interquartile_mean}
+    lowest = min(np.min(values) for values in scores.values())
+    if lowest <= 1:
+        statistics["optimality gap"] = optimality_gap
+    return statistics
+
+
 def _validate(scores):
-    """Raise ValueError unless scores are of agents by name."""
-    arguments.demand(
+    """Raise ValueError unless scores are {agent: scores}."""
+    demand(
         isinstance(scores, Mapping) and scores,
-        f"scores are {{agent: array (runs, tasks)}}; got {arguments.in_short(scores)}",
+        f"scores must be {{agent: array (runs, tasks)}}; got {in_short(scores)}",
     )
 
 
@@ -420,51 +470,56 @@ def profile_table(
 ) -> pd.DataFrame:
     """Compute the performance profile of each agent with its band, one row per agent and threshold.
 
-    Towards both ends of a profile the band is too narrow for few runs: if on each task all runs are above a threshold,
-    or none is, it has no width at all. Of one task a true share of 0.1 is held in 40, 68 and 90 % of 1,000 simulated
-    studies with 5, 10 and 20 runs, of eight tasks with that share each in 95 to 98 %.
+    Near both ends of a profile the band is too narrow for few runs. Its width is 0 if on each task all runs are above a
+    threshold, or none is. A true fraction of 0.1 on one task has a coverage of 40, 68 and 90 % in 1,000 simulated
+    studies with 5, 10 and 20 runs; on eight tasks with this fraction each, 95 to 98 %.
 
     Args:
         scores: {agent: array (runs, tasks)}.
         thresholds: Array; None takes 101 from the lowest score to the highest of all agents, at least from 0 to 1.
-        level: Coverage of each threshold's share by itself.
+        level: Coverage of each threshold's fraction by itself.
 
     Returns:
-        A DataFrame agent, threshold, share, low, high, runs, tasks, level.
+        A DataFrame of agent, threshold, share, low, high, runs, tasks, level.
     """
     _validate(scores)
     if thresholds is None:
-        every = np.concatenate([np.ravel(values) for values in scores.values()])
-        thresholds = np.linspace(min(0.0, every.min()), max(1.0, every.max()), 101)
+        flat = np.concatenate([np.ravel(values) for values in scores.values()])
+        thresholds = np.linspace(min(0.0, flat.min()), max(1.0, flat.max()), 101)
     thresholds = np.asarray(thresholds, float)
-    parts = []
+
+    def profile(scores):
+        return performance_profile(scores, thresholds)
+
+    tables = []
     for agent, values in scores.items():
-        share, low, high = stratified_interval(
-            values, lambda some: performance_profile(some, thresholds), level=level
-        )
+        fraction, low, high = stratified_interval(values, profile, level=level)
         runs, tasks = np.shape(values)
         columns = {
             "agent": agent,
             "threshold": thresholds,
-            "share": share,
+            "share": fraction,
             "low": np.clip(low, 0, 1),
             "high": np.clip(high, 0, 1),
             "runs": runs,
             "tasks": tasks,
             "level": level,
         }
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True)
+        tables.append(pd.DataFrame(columns))
+    return pd.concat(tables, ignore_index=True)
 
 
 def power_table(
-    differences: Sequence[float], spread: float, runs: Sequence[int] = range(2, 51)
+    differences: Sequence[float],
+    spread: float,
+    runs: Sequence[int] = range(2, 51),
 ) -> pd.DataFrame:
-    """Return the `power` of runs paired by seed, a DataFrame difference, runs, power.
+    """Return the `power` of runs paired by seed, a DataFrame of difference, runs, power.
 
     >>> power_table([0.5, 1.0], 1.0, [5, 10]).round(2)["power"].tolist()
     [0.14, 0.29, 0.4, 0.8]
     """
     grid = pd.MultiIndex.from_product([differences, runs], names=["difference", "runs"])
     table = grid.to_frame(index=False)
-    return table.assign(power=power(table["difference"], spread, table["runs"]))
+    values = power(table["difference"], spread, table["runs"])
+    return table.assign(power=values)

@@ -1,18 +1,16 @@
-"""Lifelong learning: does an agent that learns one task after the other keep its knowledge, and
-use it?
+"""Metrics of lifelong learning: how an agent that learns several tasks in turn keeps and uses its knowledge.
 
-- `report = lifelong_report(log, experts)`: all metrics of a lifetime log, with what is missing and
-  why
-- `Settings(window=0.1, clamp=True)`: how curves are prepared, and which definitions are used
-- `@metric("mine", syllabus=("CL",))`: a metric of your own, from then on in every report
-- `compare_references(log, experts)`: our definitions beside those of l2metrics 3.1.0
+- `report = lifelong_report(log, experts)`: all metrics of a lifetime log, and the reasons for missing ones
+- `Settings(window=0.1, clamp=True)`: the preparation of curves, and the choice of definitions
+- `@metric("mine", syllabus=("CL",))`: registers a metric of your own for all reports
+- `compare_references(log, experts)`: our values beside those of l2metrics 3.1.0
 
-The metrics are in `metrics`. Each says where it comes from and shows a case that can be worked out
-by hand. `release` holds the rules of the release where they differ.
+The metrics are in `metrics`, each with its source and a small example. `release` has the rules of l2metrics 3.1.0 that
+differ from ours.
 
-Adding a constant to every measurement changes no time and no difference, nor any level once
-normalised. It does change ratios and contrasts, which depend on the distance from zero: give
-`data_range` if zero is not the worst value.
+Adding a constant to all measurements does not change times and differences, and no level if values are normalised. It
+does change ratios and contrasts, which depend on the distance from zero: set `data_range` if zero is not the worst
+value.
 
 Source:
     L2Metrics v0.1, Overview of metrics calculation for lifelong learning (JHU/APL, 2020); New, Baker, Nguyen &

@@ -8,10 +8,10 @@ from .metrics import metrics_for as metrics_for
 from .metrics import unregister as unregister
 from .release import RELEASE_NAMES as RELEASE_NAMES
 from .report import Report as Report
-from .report import by_hand as by_hand
 from .report import compare_references as compare_references
 from .report import lifelong_report as lifelong_report
 from .report import log_of as log_of
+from .report import metric_value as metric_value
 from .settings import CHOICES as CHOICES
 from .settings import RELEASE as RELEASE
 from .settings import Settings as Settings

@@ -1,4 +1,4 @@
-"""Curves made ready: smoothed, clipped and scaled to 0 … 100; and the highest level that a curve maintains."""
+"""Preparation of curves: smoothing, clipping and scaling to 0 … 100; and levels of a curve."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pandas as pd
 from pushlab.metrics.lifelong.log import base_name
 from pushlab.metrics.lifelong.settings import Settings
 
-TERMINAL = 0.1  # share of a training block whose mean is its terminal performance
-CLOSE = 1e-9  # values closer than this share of the curve's size are equal
+TERMINAL_SHARE = 0.1  # share of a training block whose mean is the terminal performance
+TOLERANCE = 1e-9  # values closer than this share of the curve's size are equal
+MAX_DIRECT_KERNEL = 512  # longer kernels are convolved by Fourier transform
 
 Values = Sequence[float] | np.ndarray
 
 
 class Saturation(NamedTuple):
-    """The highest level maintained, and the number of experiences before it begins."""
+    """The highest maintained level, and the number of experiences before it begins."""
 
     value: float
     time: float
@@ -29,8 +30,8 @@ def window_length(size: int, window: float | None = None) -> int:
 
     Args:
         size: Length of the block.
-        window: None takes a fifth of the block, at most 100; below 1, this share of it; otherwise itself, unless the
-            block is shorter, which is treated as None.
+        window: Length of the window, or a share of the block if it is below 1. None takes a fifth of the block, at most
+            100; so does a window longer than the block.
 
     Source:
         l2metrics 3.1, data preprocessing; shares are ours.
@@ -47,21 +48,25 @@ def window_length(size: int, window: float | None = None) -> int:
 
 def window_weights(shape: str, length: int) -> np.ndarray:
     """Return the weights of NumPy's window of this shape; "flat" is a window of ones."""
-    return np.ones(length) if shape == "flat" else getattr(np, shape)(length)
+    if shape == "flat":
+        return np.ones(length)
+    return getattr(np, shape)(length)
 
 
 def smooth(
-    values: Values, window: float | None = None, shape: str = "flat"
+    values: Values,
+    window: float | None = None,
+    shape: str = "flat",
 ) -> np.ndarray:
-    """Return the weighted mean of the neighbours of each experience, same length and not shifted.
+    """Return the weighted mean of the neighbours of each experience, with the same length and without a shift.
 
-    At both ends the curve continues as its mirror image. A window of even length has no middle: it is spread by half
-    an experience to either side.
+    Both ends of the curve are continued by their mirror image. A window of even length has no middle: it is spread by
+    half an experience to either side.
 
     Args:
-        values: Array (experiences,); a missing one (NaN) stays missing and counts in no mean.
-        window: See `window_length`; less than 3 leaves the curve as it is.
-        shape: "flat", "hanning", "hamming", "bartlett" or "blackman"; "none" leaves the curve as it is.
+        values: Array (experiences,). A missing value (NaN) stays missing and is left out of all means.
+        window: See `window_length`; less than 3 returns the curve as it is.
+        shape: "flat", "hanning", "hamming", "bartlett" or "blackman"; "none" returns the curve as it is.
 
     >>> smooth([0, 0, 0, 6, 0, 0, 0], window=3)
     array([0., 0., 2., 2., 2., 0., 0.])
@@ -70,30 +75,42 @@ def smooth(
     """
     values = np.asarray(values, float)
     length = window_length(len(values), window)
-    is_known = np.isfinite(values)
-    if shape == "none" or length < 3 or len(values) < 2 or not is_known.any():
+    is_finite = np.isfinite(values)
+    is_short = length < 3 or len(values) < 2
+    if shape == "none" or is_short or not is_finite.any():
         return values
+    kernel = _kernel(shape, length, len(values) - 1)
+    reach = len(kernel) // 2
+    before = values[reach:0:-1]
+    after = values[-2 : -reach - 2 : -1]
+    padded = np.concatenate([before, values, after])
+    is_present = np.isfinite(padded)
+    weights = kernel.sum()
+    if not is_present.all():
+        weights = _convolve(is_present.astype(float), kernel)
+        has_weight = is_finite & (weights > TOLERANCE)
+        weights = np.where(has_weight, weights, np.nan)
+    sums = _convolve(np.where(is_present, padded, 0.0), kernel)
+    # Rounding must not exceed the extremes.
+    low = values[is_finite].min()
+    high = values[is_finite].max()
+    return np.clip(sums / weights, low, high)
+
+
+def _kernel(shape, length, max_reach):
+    """Return the weights of a window of odd length, which reaches at most `max_reach` to either side."""
     kernel = window_weights(shape, length)
     if length % 2 == 0:
         kernel = np.convolve(kernel, [0.5, 0.5])
     kernel = kernel / kernel.sum()
     middle = len(kernel) // 2
-    reach = min(middle, len(values) - 1)
-    kernel = kernel[middle - reach : middle + reach + 1]
-    padded = np.concatenate([values[reach:0:-1], values, values[-2 : -reach - 2 : -1]])
-    weights = kernel.sum()
-    is_there = np.isfinite(padded)
-    if not is_there.all():
-        weights = _convolve(is_there.astype(float), kernel)
-        weights = np.where(is_known & (weights > CLOSE), weights, np.nan)
-    smoothed = _convolve(np.where(is_there, padded, 0.0), kernel) / weights
-    # Rounding makes no new extremes.
-    return np.clip(smoothed, values[is_known].min(), values[is_known].max())
+    reach = min(middle, max_reach)
+    return kernel[middle - reach : middle + reach + 1]
 
 
 def _convolve(values, kernel):
-    """Return sliding weighted sums where the kernel is wholly inside; of long kernels by Fourier transform."""
-    if len(kernel) <= 512:
+    """Return sliding weighted sums at all positions at which the kernel is completely inside."""
+    if len(kernel) <= MAX_DIRECT_KERNEL:
         return np.convolve(values, kernel, mode="valid")
     from scipy.signal import oaconvolve
 
@@ -105,7 +122,7 @@ def saturation(values: Values, share: float = 0.1) -> Saturation:
 
     Args:
         values: Array (experiences,).
-        share: The smoothing parameter s: the share of the block that counts as "maintained".
+        share: The smoothing parameter s: the share of the block over which a level counts as maintained.
 
     Returns:
         A Saturation, NaN if there is no value.
@@ -123,25 +140,29 @@ def saturation(values: Values, share: float = 0.1) -> Saturation:
     window = max(1, int(share * len(values) + 0.5))
     rolling = pd.Series(values).rolling(window, min_periods=1)
     means = rolling.mean().to_numpy()[window - 1 :]
-    time = first_reached(means, float(np.nanmax(means)))
-    # Running sums carry rounding, so the value is summed anew.
-    return Saturation(known_mean(values[int(time) : int(time) + window]), time)
+    highest = float(np.nanmax(means))
+    time = time_to_reach(means, highest)
+    start = int(time)
+    # Running sums accumulate rounding errors, so the mean is computed again.
+    value = finite_mean(values[start : start + window])
+    return Saturation(value, time)
 
 
-def first_reached(values: Values, level: float) -> float:
-    """Return the number of experiences before `level` is reached, rounding aside; NaN if it never is.
+def time_to_reach(values: Values, level: float) -> float:
+    """Return the number of experiences before `level` is reached, up to rounding; NaN if it never is.
 
-    >>> first_reached([1, 2, 4, 8], 3), first_reached([1, 2, 4, 8], 9)
+    >>> time_to_reach([1, 2, 4, 8], 3), time_to_reach([1, 2, 4, 8], 9)
     (2.0, nan)
     """
     values = np.asarray(values, float)
-    slack = CLOSE * max(abs(level), np.nanmax(np.abs(values), initial=0.0))
+    largest = np.nanmax(np.abs(values), initial=0.0)
+    slack = TOLERANCE * max(abs(level), largest)
     reached = np.flatnonzero(values >= level - slack)
     return float(reached[0]) if len(reached) else np.nan
 
 
 def terminal_performance(values: Values, share: float) -> float:
-    """Return the mean of the last `share` of a curve without missing values; NaN if there are no others.
+    """Return the mean of the last `share` of a curve, without missing values; NaN if all are missing.
 
     Source:
         l2metrics 3.1; New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278.
@@ -150,13 +171,14 @@ def terminal_performance(values: Values, share: float) -> float:
     9.0
     """
     values = np.asarray(values, float)
-    return known_mean(values[int((1 - share) * len(values)) :])
+    start = int((1 - share) * len(values))
+    return finite_mean(values[start:])
 
 
-def known_mean(values: np.ndarray) -> float:
-    """Return the mean of an array without missing values; NaN if there are no others.
+def finite_mean(values: np.ndarray) -> float:
+    """Return the mean of an array without missing values; NaN if all are missing.
 
-    >>> known_mean(np.array([1.0, np.nan, 3.0]))
+    >>> finite_mean(np.array([1.0, np.nan, 3.0]))
     2.0
     """
     values = values[np.isfinite(values)]
@@ -167,10 +189,11 @@ def known_mean(values: np.ndarray) -> float:
 
 
 class Scale(NamedTuple):
-    """The range in which the values of a task are read.
+    """Range of the values of a task.
 
     Attributes:
-        low, high: 0 and 100: as seen of the task or of the whole run, or as the settings say is possible.
+        low, high: The values that become 0 and 100: the extremes of the task or of the whole run, or those of the
+            settings.
         zero: The zero of ratios.
         own: (low, high) of the task itself.
         limits: (low, high) to which values are clipped.
@@ -183,9 +206,10 @@ class Scale(NamedTuple):
     limits: tuple
 
     def points(self, values: np.ndarray) -> np.ndarray:
-        """Return values on 0 … 100. A task without any spread is at 50: its best is its worst."""
+        """Return values on 0 … 100; all are 50 if the task's values don't vary."""
         spread = self.high - self.low
-        if spread > CLOSE * max(abs(self.low), abs(self.high)):
+        size = max(abs(self.low), abs(self.high))
+        if spread > TOLERANCE * size:
             return (values - self.low) / spread * 100.0
         return np.where(np.isfinite(values), 50.0, np.nan)
 
@@ -203,39 +227,48 @@ def find_scales(
         is_variant: Function (task, name): whether a range of that name belongs to the task.
 
     Raises:
-        ValueError: If `data_range` has no range for a task.
+        ValueError: `data_range` has no range for a task.
     """
-    ranges = _given_ranges(values, settings, is_variant)
-    scales = {}
-    for task, arrays in values.items():
-        known = np.concatenate([np.zeros(0), *arrays])
-        known = known[np.isfinite(known)]
-        limits = (-np.inf, np.inf)
-        if settings.clamp and len(known):
-            limits = ranges.get(task) or tuple(np.quantile(known, (0.1, 0.9)))
-            known = np.clip(known, *limits)
-        low = known.min() if len(known) else np.nan
-        high = known.max() if len(known) else np.nan
-        zero = min(0.0, low)
-        if task in ranges:
-            low, high = ranges[task]
-            zero = low
-        own = (float(low), float(high))
-        scales[task] = Scale(*own, float(zero), own, limits)
+    ranges = _task_ranges(values, settings, is_variant)
+    scales = {
+        task: _task_scale(arrays, ranges.get(task), settings.clamp)
+        for task, arrays in values.items()
+    }
     if settings.normalization == "run":
-        ends = np.array([*ranges.values()] or [scale.own for scale in scales.values()])
-        low = float(np.nanmin(ends[:, 0]))
-        high = float(np.nanmax(ends[:, 1]))
+        pairs = [*ranges.values()] or [scale.own for scale in scales.values()]
+        lows, highs = np.transpose(pairs)
+        low = float(np.nanmin(lows))
+        high = float(np.nanmax(highs))
         for task, scale in scales.items():
             scales[task] = scale._replace(low=low, high=high)
     return scales
 
 
-def _given_ranges(tasks, settings, is_variant):
+def _task_scale(arrays, data_range, clamp):
+    """Return the Scale of one task from its arrays, and from its range if the settings have one."""
+    values = np.concatenate([np.zeros(0), *arrays])
+    values = values[np.isfinite(values)]
+    limits = (-np.inf, np.inf)
+    if clamp and len(values):
+        limits = data_range or tuple(np.quantile(values, (0.1, 0.9)))
+        values = np.clip(values, *limits)
+    low = values.min() if len(values) else np.nan
+    high = values.max() if len(values) else np.nan
+    zero = min(0.0, low)
+    if data_range:
+        low, high = data_range
+        zero = low
+    own = (float(low), float(high))
+    return Scale(*own, float(zero), own, limits)
+
+
+def _task_ranges(tasks, settings, is_variant):
     """Return {task: (low, high)} of the settings; {} if they have none."""
     ranges = settings.data_range
+    if ranges is None:
+        return {}
     if not isinstance(ranges, dict):
-        return {} if ranges is None else dict.fromkeys(tasks, ranges)
+        return dict.fromkeys(tasks, ranges)
     if settings.variant_mode == "agnostic":
         # A task has the widest range of all its variants.
         widest = {}
@@ -249,6 +282,6 @@ def _given_ranges(tasks, settings, is_variant):
         if task not in ranges:
             names = ", ".join(ranges)
             raise ValueError(
-                f"data_range has no range for task {task}; there are those of {names}"
+                f"data_range has no range for the task {task!r}, only for {names}"
             )
     return ranges

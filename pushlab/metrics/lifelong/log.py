@@ -11,7 +11,8 @@ from pushlab.ground.arguments import demand, has_rows, one_of
 
 TRAIN = "train"
 TEST = "test"
-NO_MEASURES = (
+# Numeric columns that are no measures.
+EXCLUDED = (
     "block",
     "regime",
     "episode",
@@ -22,75 +23,81 @@ NO_MEASURES = (
     "smoothed",
     "normalized",
 )
-ABOUT = ("block", "block_type", "block_subtype", "task", "params")
+REGIME_COLUMNS = ("block", "block_type", "block_subtype", "task", "params")
 
 
 def read_rows(
-    log: pd.DataFrame, measure: str | None = None
+    log: pd.DataFrame,
+    measure: str | None = None,
 ) -> tuple[pd.DataFrame, str]:
-    """Return a lifetime log with all columns of `ABOUT`, episode and raw, and the name of its measure.
+    """Return a lifetime log with all REGIME_COLUMNS, episode and raw, and the name of its measure.
 
     `raw` is the measure as floats, NaN if it is missing or the experience wasn't completed.
 
     Raises:
-        ValueError: For a missing column or an invalid value; for an unknown measure it lists the numeric columns.
+        ValueError: A column is missing or a value is invalid. For an unknown measure the message lists the numeric
+            columns.
     """
     _validate(log)
     rows = log.reset_index(drop=True)
     measure = find_measure(rows, measure)
-    rows["raw"] = measured(rows, measure)
+    rows["raw"] = measured_values(rows, measure)
     infinite = np.flatnonzero(np.isinf(rows["raw"]))
     if len(infinite):
         row = infinite[0]
         raise ValueError(
-            f"log, column {measure}, item {row}: expected a finite number, or nothing; got {rows['raw'][row]}"
+            f"log, column {measure}, item {row}: a finite number or an empty cell is needed; got {rows['raw'][row]}"
         )
     demand(
         rows["raw"].notna().any(),
         f"log, column {measure}: at least one complete experience with a number is needed",
     )
-    usual = {"block_subtype": "wake", "params": "", "episode": np.arange(len(rows))}
-    missing = {name: value for name, value in usual.items() if name not in rows}
+    defaults = {
+        "block_subtype": "wake",
+        "params": "",
+        "episode": np.arange(len(rows)),
+    }
+    missing = {name: value for name, value in defaults.items() if name not in rows}
     return rows.assign(**missing), measure
 
 
-def measured(rows: pd.DataFrame, measure: str) -> np.ndarray:
+def measured_values(rows: pd.DataFrame, measure: str) -> np.ndarray:
     """Return the measure of each experience, float (rows,); NaN if it is missing or not completed."""
     values = rows[measure].to_numpy(float, na_value=np.nan)
     if "status" in rows:
-        values = np.where(rows["status"] == "complete", values, np.nan)
+        is_complete = rows["status"] == "complete"
+        values = np.where(is_complete, values, np.nan)
     return values
 
 
 def find_measure(
-    rows: pd.DataFrame, measure: str | None = None, file: str = "log"
+    rows: pd.DataFrame,
+    measure: str | None = None,
+    file: str = "log",
 ) -> str:
-    """Return the measure's column: the given one, else the one that the log names, else reward or return.
+    """Return the measure's column: by default the log's own, else reward or return.
 
     Raises:
-        ValueError: Of this `file`; lists the numeric columns.
+        ValueError: The column is not numeric or does not exist. The message names the `file` and lists the numeric
+            columns.
     """
     own = rows.attrs.get("measure")
-    for name in [own, "reward", "return"] if measure is None else [measure]:
+    candidates = [own, "reward", "return"] if measure is None else [measure]
+    for name in candidates:
         if name in rows.columns and pd.api.types.is_numeric_dtype(rows[name]):
             return name
-    numeric = numeric_columns(rows)
-    there = "there is no numeric column"
-    if numeric:
-        there = f"numeric columns are {', '.join(numeric)}"
+    names = ", ".join(numeric_columns(rows))
+    alternatives = f"numeric columns are {names}" if names else "none is numeric"
     name = measure or own or "reward"
     raise ValueError(
-        f"{file}: there is no numeric column {name} to measure by; {there}"
+        f"{file}: there is no numeric column {name!r} to measure by; {alternatives}"
     )
 
 
 def numeric_columns(rows: pd.DataFrame) -> list[str]:
-    """Return the columns that can be a measure; length is one only if it is asked for."""
-    return [
-        str(name)
-        for name in rows.select_dtypes("number")
-        if name not in (*NO_MEASURES, "length")
-    ]
+    """Return the columns that can be a measure; `length` can be one, but is not listed."""
+    names = rows.select_dtypes("number").columns
+    return [str(name) for name in names if name not in (*EXCLUDED, "length")]
 
 
 def base_name(task: str) -> str:
@@ -103,91 +110,103 @@ def base_name(task: str) -> str:
 
 
 def regime_numbers(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
-    """Number the regimes of the rows, int (rows,): one begins where any of these columns changes.
+    """Number the regimes of the rows, int (rows,): a new one begins when any of these columns changes.
 
     >>> regime_numbers(pd.DataFrame({"block": [0, 0, 1, 1], "task": ["a", "b", "b", "b"]}), ["block", "task"])
     array([0, 1, 2, 2])
     """
     codes = {name: pd.factorize(rows[name], use_na_sentinel=False)[0] for name in names}
-    changes = pd.DataFrame(codes).diff().ne(0).any(axis=1)
-    return changes.cumsum().to_numpy() - 1
+    is_start = pd.DataFrame(codes).diff().ne(0).any(axis=1)
+    return is_start.cumsum().to_numpy() - 1
 
 
-def run_starts(numbers: np.ndarray) -> np.ndarray:
-    """Return the positions at which an array of integers takes a new value, the first included."""
-    return np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))
+def regime_starts(numbers: np.ndarray) -> np.ndarray:
+    """Return the positions at which an array of integers takes a new value, with the first position."""
+    changes = np.diff(numbers, prepend=numbers[0] - 1)
+    return np.flatnonzero(changes)
 
 
-def in_regimes(rows: pd.DataFrame, is_aware: bool) -> pd.DataFrame:
-    """Return rows with the number of their `regime`; rows of one experience become one, their mean.
+def add_regimes(rows: pd.DataFrame, is_variant_aware: bool) -> pd.DataFrame:
+    """Return rows with the number of their `regime`; rows of one experience are merged into their mean.
 
     Args:
-        is_aware: Use the log's own numbers if they are unambiguous. Otherwise ignore variants and parameters.
+        rows: A log of `read_rows`.
+        is_variant_aware: Use the log's own numbers if they are unambiguous. Otherwise ignore variants and parameters.
     """
-    if not is_aware:
+    if not is_variant_aware:
         rows = rows.assign(task=rows["task"].map(base_name), params="")
-    numbers = regime_numbers(rows, [*ABOUT])
-    if is_aware and "regime" in rows and pd.api.types.is_integer_dtype(rows["regime"]):
+    numbers = regime_numbers(rows, [*REGIME_COLUMNS])
+    has_regimes = "regime" in rows and pd.api.types.is_integer_dtype(rows["regime"])
+    if is_variant_aware and has_regimes:
         own = rows["regime"].to_numpy()
-        starts = run_starts(regime_numbers(rows, ["regime", "block"]))
-        if len(np.unique(own[starts])) == len(starts):
+        starts = regime_starts(regime_numbers(rows, ["regime", "block"]))
+        is_unambiguous = len(np.unique(own[starts])) == len(starts)
+        if is_unambiguous:
             numbers = own
-    return mean_per_experience(
-        rows.assign(regime=numbers), "raw", ["regime", "episode"]
-    )
+    rows = rows.assign(regime=numbers)
+    return mean_per_experience(rows, "raw", ["regime", "episode"])
 
 
 def mean_per_experience(
-    rows: pd.DataFrame, column: str, keys: list[str]
+    rows: pd.DataFrame,
+    column: str,
+    keys: list[str],
 ) -> pd.DataFrame:
-    """Merge rows that agree in some keys into the first of them, with the mean of a column."""
-    repeats = rows.duplicated(keys)
-    if not repeats.any():
+    """Merge rows with the same keys into the first of them, with the mean of a column."""
+    is_repeated = rows.duplicated(keys)
+    if not is_repeated.any():
         return rows
-    means = rows.groupby(keys, sort=False, dropna=False)[column].mean()
-    return rows[~repeats].reset_index(drop=True).assign(**{column: means.to_numpy()})
+    groups = rows.groupby(keys, sort=False, dropna=False)
+    means = groups[column].mean().to_numpy()
+    rows = rows[~is_repeated].reset_index(drop=True)
+    return rows.assign(**{column: means})
 
 
-def name_variants(regimes: pd.DataFrame) -> pd.Series:
+def variant_names(regimes: pd.DataFrame) -> pd.Series:
     """Return the variant of each regime: the task or, if it has variants, the task with its parameters.
 
-    A task has variants if it is trained under several parameters and its tests tell them apart.
+    A task has variants if it is trained with different parameters, and its tests distinguish them.
 
     >>> regimes = pd.DataFrame({"task": "shelf", "block_type": ["train", "train", "test", "test"],
     ...                         "params": ['{"n": 4, "drift": 0}', '{"n": 4, "drift": 1}'] * 2})
-    >>> list(name_variants(regimes))
+    >>> list(variant_names(regimes))
     ['shelf drift=0', 'shelf drift=1', 'shelf drift=0', 'shelf drift=1']
     """
     names = regimes["task"].astype(object).copy()
     params = regimes["params"].fillna("").astype(str)
+    is_train = regimes["block_type"] == TRAIN
+    is_test = regimes["block_type"] == TEST
     for task in names.unique():
-        own = regimes["task"] == task
-        trained = set(params[own & (regimes["block_type"] == TRAIN)])
-        tested = set(params[own & (regimes["block_type"] == TEST)])
+        is_task = regimes["task"] == task
+        trained = set(params[is_task & is_train])
+        tested = set(params[is_task & is_test])
         if len(trained) > 1 and (not tested or tested & trained):
-            words = _differing_words(trained | tested)
-            names[own] = [f"{task} {words[text]}".strip() for text in params[own]]
+            labels = _differing_params(trained | tested)
+            names[is_task] = [
+                f"{task} {labels[text]}".strip() for text in params[is_task]
+            ]
     return names
 
 
-def _differing_words(texts):
-    """Return {JSON text of parameters: those that differ between the texts, as "key=value"}."""
+def _differing_params(texts):
+    """Return {JSON text of parameters: the parameters that differ between the texts, as "key=value"}."""
+    texts = sorted(texts)
     rows = []
-    for text in sorted(texts):
+    for text in texts:
         params = read_params(text).items()
         rows.append({k: json.dumps(v, ensure_ascii=False) for k, v in params})
-    table = pd.DataFrame(rows, index=sorted(texts))
+    table = pd.DataFrame(rows, index=texts)
     table = table.loc[:, table.nunique(dropna=False) > 1]
-    words = {
-        text: ", ".join(f"{key}={value}" for key, value in row.dropna().items())
-        for text, row in table.iterrows()
-    }
-    is_unique = len(set(words.values())) == len(words)
-    return words if is_unique else {text: text for text in words}
+    labels = {}
+    for text, row in table.iterrows():
+        pairs = row.dropna().items()
+        labels[text] = ", ".join(f"{key}={value}" for key, value in pairs)
+    is_unique = len(set(labels.values())) == len(labels)
+    return labels if is_unique else dict(zip(texts, texts))
 
 
 def read_params(text: str) -> dict:
-    """Return the parameters that a log holds as JSON; {} if the text is something else."""
+    """Return the parameters that a log stores as JSON; {} if the text is not a JSON object."""
     try:
         values = json.loads(text)
     except ValueError:

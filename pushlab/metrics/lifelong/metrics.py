@@ -1,12 +1,11 @@
-"""The lifelong metrics, and the registry that reports, tables and the command line read them from.
+"""The lifelong metrics, and their registry for reports, tables and the command line.
 
-- `learning`: levels reached, and how long that takes
-- `maintenance`: tests compared with what the task once could
-- `transfer`: effects of learning one task on another
-- `experts`: a lifetime compared with agents that learned one task only
+- learning: levels, and the time to reach them
+- maintenance: tests compared with an earlier level of the task
+- transfer: effects of learning one task on another
+- experts: a lifetime compared with agents that learned one task only
 
-Each says where it comes from and shows a case that can be worked out by hand. Reports list them in
-this order.
+Each docstring has the source and a small example. Reports list the metrics in this order.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.ground.arguments import demand, one_of, some_of
-from pushlab.metrics.lifelong.curves import known_mean
+from pushlab.metrics.lifelong.curves import finite_mean
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.log import TEST, TRAIN
 from pushlab.metrics.lifelong.settings import Settings
@@ -40,12 +39,12 @@ class Metric:
 
     Attributes:
         name: Its name in reports, tables and on the command line.
-        function: Function of a Lifetime; returns a number, a Series by task, or a DataFrame of pairs with the columns
-            learned, tested and value (and block).
-        syllabus: The syllabus types that it is computed for.
+        function: Function of a Lifetime that returns a number, a Series by task, or a DataFrame of pairs with the
+            columns learned, tested and value (and block).
+        syllabus: The syllabus types for which it is computed.
         unit: Unit of its values: "points" on the scale of the settings, "episodes", "ratio", …
         better: "higher", "lower", or None.
-        chosen: {setting: values}; reports with another value of that setting leave the metric out.
+        required_settings: {setting: values}. Reports with another value of that setting leave the metric out.
     """
 
     name: str
@@ -53,12 +52,13 @@ class Metric:
     syllabus: tuple[str, ...] = SYLLABUS_TYPES
     unit: str = ""
     better: str | None = None
-    chosen: Mapping | None = None
+    required_settings: Mapping | None = None
 
     @property
     def about(self) -> str:
-        """The first sentence of the function's docstring."""
-        return (self.function.__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+        """First paragraph of the function's docstring."""
+        text = (self.function.__doc__ or "").strip()
+        return text.split("\n\n")[0].replace("\n", " ")
 
 
 def metric(
@@ -66,15 +66,17 @@ def metric(
     syllabus: str | Iterable[str] = SYLLABUS_TYPES,
     unit: str = "",
     better: str | None = None,
-    chosen: Mapping | None = None,
+    required_settings: Mapping | None = None,
 ) -> Callable[[Callable], Callable]:
-    """Decorator that registers a function of a Lifetime as a metric of every report, table and the command line.
+    """Return a decorator that registers a function of a Lifetime as a metric.
 
-    The function returns a number, a Series by task (reports then take the mean over tasks, or the median), or a
-    DataFrame of pairs of tasks. If it lacks something it raises `Missing` with the reason.
+    Reports, tables and the command line include all registered metrics. The function returns a number, a Series by task
+    (reports use the mean over tasks, or the median), or a DataFrame of pairs of tasks. If the metric can't be computed,
+    it raises `Missing` with the reason.
 
     Args:
-        name, syllabus, unit, better, chosen: See Metric. A name that is taken is replaced, so a cell can run twice.
+        name, syllabus, unit, better, required_settings: See Metric. A metric with the same name is replaced, so a cell
+            can run twice.
 
     >>> @metric("best_test", unit="points", better="higher")
     ... def best_test(life):
@@ -85,13 +87,15 @@ def metric(
     >>> unregister("best_test")
     """
     is_name = isinstance(name, str) and name
-    demand(is_name, f'a name is expected, as in @metric("my_metric"); got {name!r}')
+    demand(is_name, f'@metric needs a name, as in @metric("my_metric"); got {name!r}')
     if not isinstance(syllabus, str):
         syllabus = tuple(syllabus)
     syllabus = some_of("syllabus", syllabus, SYLLABUS_TYPES)
 
     def register(function):
-        METRICS[name] = Metric(name, function, syllabus, unit, better, chosen)
+        METRICS[name] = Metric(
+            name, function, syllabus, unit, better, required_settings
+        )
         return function
 
     return register
@@ -105,16 +109,16 @@ def unregister(name: str) -> None:
 def metrics_for(
     syllabus_type: str | None = None, settings: Settings | None = None
 ) -> dict[str, Metric]:
-    """Return {name: Metric} of the metrics for a syllabus type (None: any) and settings (None: the usual)."""
+    """Return {name: Metric} of the metrics for a syllabus type (None: any) and settings (None: the defaults)."""
     one_of("syllabus_type", syllabus_type, (None, *SYLLABUS_TYPES))
     settings = settings or Settings()
-    found = {}
+    metrics = {}
     for name, candidate in METRICS.items():
-        choices = candidate.chosen or {}
-        is_chosen = all(getattr(settings, key) in choices[key] for key in choices)
-        if is_chosen and syllabus_type in (None, *candidate.syllabus):
-            found[name] = candidate
-    return found
+        required = candidate.required_settings or {}
+        has_settings = all(getattr(settings, key) in required[key] for key in required)
+        if has_settings and syllabus_type in (None, *candidate.syllabus):
+            metrics[name] = candidate
+    return metrics
 
 
 # ---------------------------------------------------------------- learning
@@ -122,89 +126,94 @@ def metrics_for(
 
 @metric("saturation", unit="points", better="higher")
 def saturation_value(life: Lifetime) -> pd.Series:
-    """The highest level that training maintains: the maximum of the rolling mean, over the task's training blocks.
+    """Highest level that training maintains: the maximum of the rolling mean, averaged over a task's training blocks.
 
-    The rolling mean spans s = 0.1 of the block (`Settings.saturation_share`). Several numbers of one episode count as
+    The rolling mean spans s = 0.1 of the block (`Settings.saturation_share`). Several values of one episode count as
     their mean.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("saturation", ("train", "a", [0, 1, 5, 6, 1, 6, 5, 4]), saturation_share=0.25)      # 5 and 6
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("saturation", ("train", "a", [0, 1, 5, 6, 1, 6, 5, 4]), saturation_share=0.25)      # 5 and 6
     5.5
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 1. Per task the mean over its training blocks.
+        L2Metrics v0.1, Metrics Overview, 1. The value of a task is the mean over its training blocks.
     """
     return life.mean_by_task("saturation", _training(life))
 
 
 @metric("time_to_saturation", unit="episodes", better="lower")
 def time_to_saturation(life: Lifetime) -> pd.Series:
-    """The number of episodes of a block before the saturation value is first maintained.
+    """Number of episodes of a block before the saturation value is first maintained.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("time_to_saturation", ("train", "a", [0, 1, 5, 6, 1, 6, 5, 4]), saturation_share=0.25)
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("time_to_saturation", ("train", "a", [0, 1, 5, 6, 1, 6, 5, 4]), saturation_share=0.25)
     2.0
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 2. Per task the mean over its training blocks.
+        L2Metrics v0.1, Metrics Overview, 2. The value of a task is the mean over its training blocks.
     """
     return life.mean_by_task("time_to_saturation", _training(life))
 
 
 @metric("normalized_integral", unit="points", better="higher")
 def normalized_integral(life: Lifetime) -> pd.Series:
-    """The area under the learning curve of a task, all its training together, divided by its length in episodes.
+    """Area under the learning curve of a task, over all its training, divided by its length in episodes.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("normalized_integral", ("train", "a", [0, 4]), ("train", "a", [4, 4, 4, 8]))        # 24 / 6
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("normalized_integral", ("train", "a", [0, 4]), ("train", "a", [4, 4, 4, 8]))        # 24 / 6
     4.0
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 3, which says that only training compares with training.
+        L2Metrics v0.1, Metrics Overview, 3, which compares training only with training.
     """
     _training(life)
-    return _by_task(life, lambda task: known_mean(life.learning(task)))
+    means = {task: finite_mean(life.training_curve(task)) for task in life.tasks}
+    return pd.Series(means, dtype=float)
 
 
 @metric("time_to_learn", unit="episodes", better="lower")
 def time_to_learn(life: Lifetime) -> pd.Series:
-    """The number of episodes of a task, all its training blocks in a row, before it saturates for good.
+    """Number of episodes of a task, over all its training blocks, before it saturates for good.
 
-    Unlike `time_to_saturation` it counts on from block to block, so that tasks compare.
+    Unlike `time_to_saturation` it counts across blocks, so that tasks can be compared.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("time_to_learn", ("train", "a", [0, 0, 5]), ("train", "a", [5, 9, 9]))
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("time_to_learn", ("train", "a", [0, 0, 5]), ("train", "a", [5, 9, 9]))
     4.0
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 8, is left blank there; filled by the time in the sample efficiency of New et
-        al. (2022), Lifelong Learning Metrics, arXiv 2201.08278.
+        L2Metrics v0.1, Metrics Overview, 8, which leaves it blank; defined here by the time in the sample efficiency of
+        New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278.
     """
     _training(life)
-    return _by_task(life, lambda task: life.saturation(life.learning(task)).time)
+    times = {}
+    for task in life.tasks:
+        saturation = life.saturation(life.training_curve(task))
+        times[task] = saturation.time
+    return pd.Series(times, dtype=float)
 
 
 @metric("mean_training_performance", unit="points", better="higher")
 def mean_training_performance(life: Lifetime) -> pd.Series:
-    """The mean of the training blocks' means.
+    """Mean of the training blocks' means.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("mean_training_performance", ("train", "a", [0, 4]), ("train", "a", [4, 4, 4, 8]))  # 2 and 5
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("mean_training_performance", ("train", "a", [0, 4]), ("train", "a", [4, 4, 4, 8]))  # 2 and 5
     3.5
 
     Source:
         New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278; `avg_train_perf` of l2metrics 3.1.
     """
-    is_trained = life.regimes["block_type"] == TRAIN
-    return life.mean_by_task("mean", life.regimes[is_trained])
+    is_train = life.regimes["block_type"] == TRAIN
+    return life.mean_by_task("mean", life.regimes[is_train])
 
 
 @metric("mean_evaluation_performance", unit="points", better="higher")
 def mean_evaluation_performance(life: Lifetime) -> pd.Series:
-    """The mean of the tests' means: the performance on all tasks at all times.
+    """Mean of the tests' means: the performance on all tasks at all times.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("mean_evaluation_performance", ("test", "a", [0, 40]), ("test", "a", [60]), ("test", "a", [70]))
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("mean_evaluation_performance", ("test", "a", [0, 40]), ("test", "a", [60]), ("test", "a", [70]))
     50.0
 
     Source:
@@ -215,36 +224,37 @@ def mean_evaluation_performance(life: Lifetime) -> pd.Series:
 
 @metric("recovery_time", unit="episodes", better="lower")
 def recovery_time(life: Lifetime) -> pd.Series:
-    """The number of episodes a task that is trained again takes to be as good as at the end of the time before.
+    """Number of episodes until a task that is trained again is as good as at the end of its previous training.
 
-    0 is at once. Per task it is the median over its returns, which accounts for those that don't come back within
-    their block (see `pushlab.metrics.estimate.median_time`). It is inf if half of them don't, and the report says how
-    long they had. In between there were other tasks, or other parameters of the same one. Training explores, and so do
-    these curves: agents that explore differently differ in this, whatever they forget.
+    0 means at once. Between the two trainings there were other tasks, or other parameters of the same task. The value
+    of a task is the median over its repeated trainings, which accounts for those that don't recover within their block
+    (see `pushlab.metrics.estimate.median_time`). It is inf if half of them don't, and the report has the length of
+    their blocks. Training curves include exploration: agents that explore differently have different recovery times,
+    even if they forget as much.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("recovery_time", ("train", "a", [0, 8]), ("train", "b", [1]), ("train", "a", [2, 5, 8, 9]))
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("recovery_time", ("train", "a", [0, 8]), ("train", "b", [1]), ("train", "a", [2, 5, 8, 9]))
     2.0
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 4 (some versions leave it blank); filled after New et al. (2022), Lifelong
+        L2Metrics v0.1, Metrics Overview, 4 (some versions leave it blank); defined after New et al. (2022), Lifelong
         Learning Metrics, arXiv 2201.08278: the level is the terminal performance, the mean of the last tenth of a
         block.
     """
-    times = {
-        task: life.typical_recovery(task, own) for task, own in recovery_times(life)
-    }
+    times = {}
+    for task, own in recovery_times(life):
+        times[task] = life.aggregate_recovery(task, own)
     return pd.Series(times, dtype=float).reindex(life.tasks)
 
 
 @metric("performance_recovery", unit="episodes per return", better="higher")
 def performance_recovery(life: Lifetime) -> pd.Series:
-    """Whether recovering gets faster: minus the Theil–Sen slope of the recovery times.
+    """Trend of the recovery: minus the Theil–Sen slope of the recovery times, above 0 if recovery gets faster.
 
-    Above 0 it needs fewer episodes every time. A task that was once not back within its block has no slope.
+    A task that did not recover within one of its blocks has no slope.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("performance_recovery", ("train", "a", [9]), ("train", "a", [0, 0, 0, 9]), ("train", "a", [0, 9]))
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("performance_recovery", ("train", "a", [9]), ("train", "a", [0, 0, 0, 9]), ("train", "a", [0, 9]))
     2.0
 
     Source:
@@ -258,21 +268,21 @@ def performance_recovery(life: Lifetime) -> pd.Series:
     times = {task: own for task, own in recovery_times(life) if len(own) > 1}
     if not times:
         raise Missing(
-            "no task is trained three times or more, so that there are no two recovery times to compare"
+            "no task is trained three times or more, so there are no two recovery times to compare"
         )
     slopes = {}
     for task, own in times.items():
         if np.isfinite(own).all():
             slopes[task] = 0.0 - theilslopes(own)[0]
         else:
-            life.gap(
-                f"{task} was once not back within its block of training: there is no slope of its recovery times"
+            life.add_gap(
+                f"{task} did not recover within one of its training blocks, so its recovery times have no slope"
             )
     return pd.Series(slopes, dtype=float).reindex(life.tasks)
 
 
 def recovery_times(life: Lifetime) -> Iterable[tuple[str, pd.Series]]:
-    """Return (task, its recovery times) of the tasks that are trained again. Raises Missing if there are none."""
+    """Return (task, recovery times) of the tasks that are trained again. Raises Missing if there are none."""
     _training(life)
     times = life.recovery_times
     if not len(times):
@@ -287,10 +297,6 @@ def _training(life):
     return rows
 
 
-def _by_task(life, function):
-    return pd.Series({task: function(task) for task in life.tasks}, dtype=float)
-
-
 # ---------------------------------------------------------------- maintenance
 
 
@@ -298,15 +304,15 @@ def _by_task(life, function):
     "performance_maintenance_mrlep",
     unit="points",
     better="higher",
-    chosen={"maintenance": ("mrlep", "both")},
+    required_settings={"maintenance": ("mrlep", "both")},
 )
 def performance_maintenance_mrlep(life: Lifetime) -> pd.Series:
-    """How a task's later tests differ from the first one after it was last learned: below 0 it was forgotten.
+    """Difference of a task's later tests from the first test after its last training; below 0 it was forgotten.
 
     MRLEP is the most recent learning evaluation performance.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("performance_maintenance_mrlep", ("train", "a", [90]), ("test", "a", [80]), ("train", "b", [90]),
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("performance_maintenance_mrlep", ("train", "a", [90]), ("test", "a", [80]), ("train", "b", [90]),
     ...         ("test", "a", [60]), ("train", "b", [90]), ("test", "a", [40]))         # -20 and -40
     -30.0
 
@@ -314,23 +320,23 @@ def performance_maintenance_mrlep(life: Lifetime) -> pd.Series:
         New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278; Baker et al. (2023), A domain-agnostic approach
         for characterization of lifelong learning systems, Neural Networks 160, 274-296.
     """
-    return _mean_difference(life, "maintenance_mrlep")
+    return _mean_maintenance(life, "maintenance_mrlep")
 
 
 @metric(
     "performance_maintenance_mrtlp",
     unit="points",
     better="higher",
-    chosen={"maintenance": ("mrtlp", "both")},
+    required_settings={"maintenance": ("mrtlp", "both")},
 )
 def performance_maintenance_mrtlp(life: Lifetime) -> pd.Series:
-    """How a task's later tests differ from the end of its last training: below 0 it was forgotten.
+    """Difference of a task's later tests from the end of its last training; below 0 it was forgotten.
 
     MRTLP is the most recent terminal learning performance, the mean of the last tenth of a training block. The first
-    test after it doesn't count: nothing else was learned yet.
+    test after a training doesn't count, since nothing else was learned yet.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("performance_maintenance_mrtlp", ("train", "a", [90]), ("test", "a", [80]), ("train", "b", [90]),
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("performance_maintenance_mrtlp", ("train", "a", [90]), ("test", "a", [80]), ("train", "b", [90]),
     ...         ("test", "a", [60]), ("train", "b", [90]), ("test", "a", [40]))         # -30 and -50
     -40.0
 
@@ -338,106 +344,113 @@ def performance_maintenance_mrtlp(life: Lifetime) -> pd.Series:
         New et al. (2022), Lifelong Learning Metrics, arXiv 2201.08278; Baker et al. (2023), A domain-agnostic approach
         for characterization of lifelong learning systems, Neural Networks 160, 274-296.
     """
-    return _mean_difference(life, "maintenance_mrtlp")
+    return _mean_maintenance(life, "maintenance_mrtlp")
 
 
 @metric("maintenance_saturation", unit="points", better="higher")
 def maintenance_saturation(life: Lifetime) -> pd.Series:
-    """How the saturation value of a task's tests differs from that of its last training, all tests after it.
+    """Saturation value of a task's tests minus the saturation value of its last training, for all tests after it.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("maintenance_saturation", ("train", "a", [10, 90]), ("test", "a", [90]), ("test", "a", [50]))
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("maintenance_saturation", ("train", "a", [10, 90]), ("test", "a", [90]), ("test", "a", [50]))
     -20.0
 
     Source:
         L2Metrics v0.1, Metrics Overview, 5: every metric of training, computed on the test sets, and the difference.
-        There the first training is meant and a loss counts above 0; here the most recent, and below.
+        There it is the difference from the first training, above 0 for a loss; here from the most recent, below 0.
     """
-    return _test_less_training(life, "saturation")
+    return _test_minus_training(life, "saturation")
 
 
 @metric("maintenance_time", unit="episodes", better="lower")
 def maintenance_time(life: Lifetime) -> pd.Series:
-    """How the time to saturation of a task's tests differs from that of its last training.
+    """Time to saturation of a task's tests minus the time to saturation of its last training.
 
-    A test doesn't learn, so one without chance saturates at once.
+    Nothing is learned in a test, so a test without randomness saturates at once.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("maintenance_time", ("train", "a", [10, 20, 90]), ("test", "a", [90, 90]), ("test", "a", [50, 60]))
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("maintenance_time", ("train", "a", [10, 20, 90]), ("test", "a", [90, 90]), ("test", "a", [50, 60]))
     -1.5
 
     Source:
         L2Metrics v0.1, Metrics Overview, 5, see `maintenance_saturation`.
     """
-    return _test_less_training(life, "time_to_saturation")
+    return _test_minus_training(life, "time_to_saturation")
 
 
 @metric("maintenance_integral", unit="points", better="higher")
 def maintenance_integral(life: Lifetime) -> pd.Series:
-    """How the mean of a task's tests differs from the mean of its last training.
+    """Mean of a task's tests minus the mean of its last training.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("maintenance_integral", ("train", "a", [30, 90]), ("test", "a", [80]), ("test", "a", [50]))
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("maintenance_integral", ("train", "a", [30, 90]), ("test", "a", [80]), ("test", "a", [50]))
     5.0
 
     Source:
         L2Metrics v0.1, Metrics Overview, 5, see `maintenance_saturation`; the integral divided by its length.
     """
-    return _test_less_training(life, "mean")
+    return _test_minus_training(life, "mean")
 
 
 def maintenance_table(life: Lifetime) -> pd.DataFrame:
-    """Return how tests differ from the level when the task was last learned, by rows of `life.regimes`.
+    """Return the differences of tests from the level after the task's last training, by rows of `life.regimes`.
 
-    Columns maintenance_mrlep, maintenance_mrtlp. The first test after a training is the level itself, so it has no row,
-    nor do tests before it.
+    Columns maintenance_mrlep, maintenance_mrtlp. The first test after a training is the level itself, so it has no row;
+    neither do tests before it.
     """
     terminal = life.regimes["terminal"].to_numpy()
-    found = {}
+    differences = {}
     for variant in life.variants:
-        training = life.of_variant(variant, TRAIN)
-        tests = life.of_variant(variant, TEST)
-        after = np.searchsorted(tests, training)
-        first_tests = tests[after[after < len(tests)]]
+        training = life.variant_rows(variant, TRAIN)
+        tests = life.variant_rows(variant, TEST)
+        positions = np.searchsorted(tests, training)
+        first_tests = tests[positions[positions < len(tests)]]
         for test in np.setdiff1d(tests, first_tests):
-            earlier = first_tests[first_tests < test]
-            if len(earlier):
-                learned = training[training < test][-1]
-                found[test] = terminal[test] - terminal[[earlier[-1], learned]]
-    columns = ["maintenance_mrlep", "maintenance_mrtlp"]
-    table = pd.DataFrame.from_dict(found, "index", columns=columns, dtype=float)
+            earlier_tests = first_tests[first_tests < test]
+            if len(earlier_tests):
+                last_training = training[training < test][-1]
+                levels = terminal[[earlier_tests[-1], last_training]]
+                differences[test] = terminal[test] - levels
+    table = pd.DataFrame.from_dict(
+        differences,
+        "index",
+        columns=["maintenance_mrlep", "maintenance_mrtlp"],
+        dtype=float,
+    )
     return table.sort_index()
 
 
-def _mean_difference(life, column):
+def _mean_maintenance(life, column):
     life.tests()
     table = maintenance_table(life)
     if not len(table):
         raise Missing("no task is tested again after something else was learned")
-    return life.mean_by_task(column, life.regimes[["task"]].join(table))
+    tasks = life.regimes[["task"]]
+    return life.mean_by_task(column, tasks.join(table))
 
 
-def _test_less_training(life, column):
+def _test_minus_training(life, column):
     life.tests()
     values = life.regimes[column].to_numpy(float)
-    found = {}
+    differences = {}
     for variant in life.variants:
-        training = life.of_variant(variant, TRAIN)
-        for test in life.of_variant(variant, TEST):
+        training = life.variant_rows(variant, TRAIN)
+        for test in life.variant_rows(variant, TEST):
             earlier = training[training < test]
             if len(earlier):
-                found[test] = values[test] - values[earlier[-1]]
-    if not found:
+                differences[test] = values[test] - values[earlier[-1]]
+    if not differences:
         raise Missing("no task is tested after its training")
-    difference = pd.Series(found, dtype=float)
-    return life.mean_by_task("value", life.regimes[["task"]].assign(value=difference))
+    tasks = life.regimes[["task"]]
+    table = tasks.assign(value=pd.Series(differences, dtype=float))
+    return life.mean_by_task("value", table)
 
 
 # ---------------------------------------------------------------- transfer
 
 
 def ratio(before: float, after: float) -> float | None:
-    """Return after in units of before; None if before is 0.
+    """Return after / before; None if before is 0.
 
     >>> ratio(20.0, 50.0), ratio(0.0, 50.0)
     (2.5, None)
@@ -446,12 +459,13 @@ def ratio(before: float, after: float) -> float | None:
 
 
 def contrast(before: float, after: float) -> float | None:
-    """Return the change as a share of both levels, from -1 (all lost) to 1 (from nothing); None if both are 0.
+    """Return (after - before) / (after + before), from -1 (all lost) to 1 (from nothing); None if the sum is 0.
 
     >>> contrast(20.0, 60.0), contrast(60.0, 20.0)
     (0.5, -0.5)
     """
-    return (after - before) / (after + before) if after + before else None
+    total = after + before
+    return (after - before) / total if total else None
 
 
 RATIO = {"transfer": ("ratio", "both")}
@@ -460,13 +474,13 @@ CONTRAST = {"transfer": ("contrast", "both")}
 
 @metric("forward_transfer_ratio", "ANT_B", "ratio", "higher", RATIO)
 def forward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
-    """How many times better a task is tested after another was learned than before, itself not learned yet.
+    """Ratio of a task's tests after and before another task is learned, the task itself not learned yet.
 
-    Ratios are those of measured values, not of normalised ones: see `for_ratios` of Lifetime. A test at 0 has no
-    ratio. The lifetime's value is over the first of each pair of tasks, so that each pair weighs the same.
+    Ratios are computed from measured values, not from normalised ones: see `for_ratios` of Lifetime. A test at 0 has no
+    ratio. The lifetime's value uses the first ratio of each pair of tasks, so that all pairs have the same weight.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("forward_transfer_ratio", ("test", {"a": [10], "b": [20]}), ("train", "a", [50]),
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("forward_transfer_ratio", ("test", {"a": [10], "b": [20]}), ("train", "a", [50]),
     ...         ("test", {"a": [50], "b": [30]}), ("train", "b", [60]))
     1.5
 
@@ -480,10 +494,10 @@ def forward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
 
 @metric("forward_transfer_contrast", "ANT_B", "share", "higher", CONTRAST)
 def forward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
-    """The same as a share: (after - before) / (after + before), between -1 and 1.
+    """Forward transfer as a contrast: (after - before) / (after + before), between -1 and 1.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("forward_transfer_contrast", ("test", {"a": [10], "b": [20]}), ("train", "a", [50]),
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("forward_transfer_contrast", ("test", {"a": [10], "b": [20]}), ("train", "a", [50]),
     ...         ("test", {"a": [50], "b": [30]}), ("train", "b", [60]))
     0.2
 
@@ -495,10 +509,10 @@ def forward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
 
 @metric("backward_transfer_ratio", "ANT_B", "ratio", "higher", RATIO)
 def backward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
-    """How many times better a task that was learned before is tested after another was learned than before.
+    """Ratio of a learned task's tests after and before another task is learned.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("backward_transfer_ratio", ("train", "a", [50]), ("test", "a", [40]), ("train", "b", [60]),
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("backward_transfer_ratio", ("train", "a", [50]), ("test", "a", [40]), ("train", "b", [60]),
     ...         ("test", "a", [30]))
     0.75
 
@@ -510,10 +524,10 @@ def backward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
 
 @metric("backward_transfer_contrast", "ANT_B", "share", "higher", CONTRAST)
 def backward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
-    """The same as a share: (after - before) / (after + before), between -1 and 1.
+    """Backward transfer as a contrast: (after - before) / (after + before), between -1 and 1.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("backward_transfer_contrast", ("train", "a", [50]), ("test", "a", [60]), ("train", "b", [60]),
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("backward_transfer_contrast", ("train", "a", [50]), ("test", "a", [60]), ("train", "b", [60]),
     ...         ("test", "a", [20]))
     -0.5
 
@@ -525,57 +539,60 @@ def backward_transfer_contrast(life: Lifetime) -> pd.DataFrame:
 
 @metric("forward_transfer_expert", "ANT_B", "ratio", "higher")
 def forward_transfer_expert(life: Lifetime) -> pd.Series:
-    """How good a task that was not learned yet is after others were, as a multiple of its expert's saturation value.
+    """Level of a task after others were learned and before its own training, as a multiple of its expert's saturation.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("forward_transfer_expert", ("train", "a", [50]), ("test", "b", [30]), ("train", "b", [60]),
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("forward_transfer_expert", ("train", "a", [50]), ("test", "b", [30]), ("train", "b", [60]),
     ...         experts={"b": [[10, 60]]})
     0.5
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 6: the transfer matrices that the experts' values are for, above their
-        diagonal.
+        L2Metrics v0.1, Metrics Overview, 6: the transfer matrices, above their diagonal, which use the experts' values.
     """
     tests = life.tests()
     regimes = life.regimes
     training = regimes[regimes["block_type"] == TRAIN]
-    found = {}
+    ratios = {}
     _validate_experts(life)
-    for task in life.runs:
+    for task in life.expert_runs:
         is_own = training["task"] == task
-        first = training.index[~is_own].min()  # NaN if there is none
-        own = training.index[is_own].min()
+        first_other = training.index[~is_own].min()  # NaN if there is none
+        first_own = training.index[is_own].min()
         rows = tests.index[tests["task"] == task]
-        rows = rows[(rows > first) & ~(rows >= own)]
+        rows = rows[(rows > first_other) & ~(rows >= first_own)]
         experts = life.expert_curves(task, for_ratios=True)
-        known = np.mean([life.saturation(*expert).value for expert in experts])
-        if len(rows) and known:
+        expert_level = np.mean([life.saturation(*expert).value for expert in experts])
+        if len(rows) and expert_level:
             curves = [life.curve(row, "for_ratios") for row in rows]
             levels = [life.saturation(curve).value for curve in curves]
-            found[task] = np.mean(levels) / known
-    if not found:
+            ratios[task] = np.mean(levels) / expert_level
+    if not ratios:
         raise Missing(
-            "no task that has an expert is tested after another is learned, itself not learned yet"
+            "no task with an expert is tested after another is learned and before its own training"
         )
-    return pd.Series(found, dtype=float).reindex(life.tasks)
+    return pd.Series(ratios, dtype=float).reindex(life.tasks)
 
 
-def transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
-    """Return changes of tests over the training of other tasks, a DataFrame learned, tested, block, regime, value.
+def transfer(
+    life: Lifetime,
+    forward: bool,
+    change: Callable,
+) -> pd.DataFrame:
+    """Return changes of tests over the training of other tasks, a DataFrame of learned, tested, block, regime, value.
 
-    A row is a pair of consecutive tests with the training of `learned` between them, and none of `tested` itself:
-    that would be learning, not transfer. Two tasks learned between the same tests get a row each.
+    Each row is a pair of consecutive tests of `tested` with training of `learned` between them, and no training of
+    `tested` itself, which would be learning instead of transfer. Two tasks learned between the same tests have two
+    rows.
 
     Args:
         life: The lifetime.
-        forward: Tests of a task that was not learned yet; otherwise of one that was.
-        change: Function of the tests' terminal performances before and after; None if it has no value.
+        forward: True for tests of a task that was not learned yet, False for a learned task.
+        change: Function of the tests' terminal performances before and after; None if it is undefined.
     """
     rows = []
     is_undefined = False
-    for learned, tested, before, after in life.transfer_pairs(
-        pairs_of_tests(life, forward)
-    ):
+    pairs = life.transfer_pairs(pairs_of_tests(life, forward))
+    for learned, tested, before, after in pairs:
         value = change(life.transfer_level(before), life.transfer_level(after))
         if value is None:
             is_undefined = True
@@ -583,40 +600,46 @@ def transfer(life: Lifetime, forward: bool, change: Callable) -> pd.DataFrame:
             block = life.regimes["block"].iat[after]
             rows.append((learned, tested, block, after, value))
     if not rows:
-        reason = "no task is tested, after it was learned, before and after another is learned"
-        if forward:
-            reason = "no task is tested before and after another is learned, itself not learned yet"
-        if is_undefined:
-            reason = "all tests before are at 0, of which nothing is a multiple"
-        raise Missing(reason)
+        raise Missing(_no_transfer_reason(forward, is_undefined))
     table = pd.DataFrame(rows, columns=PAIR_COLUMNS)
     table = table.sort_values("regime", kind="stable", ignore_index=True)
-    return table.assign(regime=life.regimes["regime"].to_numpy()[table["regime"]])
+    numbers = life.regimes["regime"].to_numpy()
+    return table.assign(regime=numbers[table["regime"]])
+
+
+def _no_transfer_reason(forward, is_undefined):
+    if is_undefined:
+        return "all earlier tests are at 0, so there is no ratio"
+    if forward:
+        return "no task is tested before and after another is learned, and before its own training"
+    return "no learned task is tested before and after another is learned"
 
 
 def pairs_of_tests(
     life: Lifetime, forward: bool
 ) -> Iterator[tuple[str, str, int, int]]:
-    """Yield (learned, tested, before, after): consecutive tests of one, rows of `regimes`, the other trained between.
+    """Yield (learned, tested, before, after) of consecutive tests with training of another variant between them.
+
+    `before` and `after` are rows of `regimes`, tests of the variant `tested`.
 
     Raises:
-        Missing: If there are no tests, or only one task.
+        Missing: There are no tests, or only one task.
     """
     life.tests()
     if len(life.variants) < 2:
         raise Missing("there is only one task")
-    trained = {name: life.of_variant(name, TRAIN) for name in life.variants}
+    trained = {name: life.variant_rows(name, TRAIN) for name in life.variants}
     for learned, tested in permutations(life.variants, 2):
-        tests = life.of_variant(tested, TEST)
-        causes = trained[learned]
-        first = trained[tested][:1]
-        if len(first):
-            causes = causes[(causes < first) == forward]
+        tests = life.variant_rows(tested, TEST)
+        training = trained[learned]
+        first_own = trained[tested][:1]
+        if len(first_own):
+            training = training[(training < first_own) == forward]
         elif not forward:
             continue
-        between = np.flatnonzero(np.diff(np.searchsorted(causes, tests)))
-        for at in between:
-            yield learned, tested, tests[at], tests[at + 1]
+        n_before = np.searchsorted(training, tests)
+        for number in np.flatnonzero(np.diff(n_before)):
+            yield learned, tested, tests[number], tests[number + 1]
 
 
 # ---------------------------------------------------------------- experts
@@ -624,12 +647,12 @@ def pairs_of_tests(
 
 @metric("relative_saturation", unit="ratio", better="higher")
 def relative_saturation(life: Lifetime) -> pd.Series:
-    """The saturation value of all training of a task, as a multiple of the expert's.
+    """Saturation value of all training of a task, as a multiple of the expert's.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("relative_saturation", ("train", "a", [0, 2, 4]), experts={"a": [[0, 4, 8]]})
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("relative_saturation", ("train", "a", [0, 2, 4]), experts={"a": [[0, 4, 8]]})
     0.5
-    >>> by_hand("relative_saturation", ("train", "a", [0, 2, 4]), experts={"a": 8})       # only its value is known
+    >>> metric_value("relative_saturation", ("train", "a", [0, 2, 4]), experts={"a": 8})   # only its value is known
     0.5
 
     Source:
@@ -640,12 +663,12 @@ def relative_saturation(life: Lifetime) -> pd.Series:
 
 @metric("relative_time", unit="ratio", better="lower")
 def relative_time(life: Lifetime) -> pd.Series:
-    """The episodes that all training of a task takes to saturate, as a multiple of those the expert takes.
+    """Number of episodes until all training of a task saturates, as a multiple of the expert's.
 
-    The episode in which saturation begins counts, so that at once is 1.
+    The episode in which saturation begins counts, so the number is at least 1.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("relative_time", ("train", "a", [0, 2, 4, 8]), experts={"a": [[0, 8, 8, 8]]})       # 4 and 2 episodes
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("relative_time", ("train", "a", [0, 2, 4, 8]), experts={"a": [[0, 8, 8, 8]]})    # 4 and 2 episodes
     2.0
 
     Source:
@@ -656,24 +679,25 @@ def relative_time(life: Lifetime) -> pd.Series:
 
 @metric("relative_integral", unit="ratio", better="higher")
 def relative_integral(life: Lifetime) -> pd.Series:
-    """The mean of all training of a task, as a multiple of the expert's.
+    """Mean of all training of a task, as a multiple of the expert's.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("relative_integral", ("train", "a", [2, 4]), ("train", "a", [6]), experts={"a": [[0, 4, 8, 4]]})
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("relative_integral", ("train", "a", [2, 4]), ("train", "a", [6]), experts={"a": [[0, 4, 8, 4]]})
     1.0
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 6, of its integral divided by length.
+        L2Metrics v0.1, Metrics Overview, 6, with the integral divided by its length.
     """
     return _mean_over_experts(life, "relative_integral")
 
 
 @metric("relative_performance", unit="ratio", better="higher")
 def relative_performance(life: Lifetime) -> pd.Series:
-    """The reward while a task is learned, as a multiple of the expert's in as many episodes.
+    """Mean while a task is learned, as a multiple of the expert's in as many episodes.
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("relative_performance", ("train", "a", [2, 4]), ("train", "a", [6]), experts={"a": [[0, 4, 4, 99]]})
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> experts = {"a": [[0, 4, 4, 99]]}
+    >>> metric_value("relative_performance", ("train", "a", [2, 4]), ("train", "a", [6]), experts=experts)
     1.5
 
     Source:
@@ -685,14 +709,14 @@ def relative_performance(life: Lifetime) -> pd.Series:
 
 @metric("sample_efficiency", unit="ratio", better="higher")
 def sample_efficiency(life: Lifetime) -> pd.Series:
-    """How high a task saturates and how soon, both as multiples of the expert, multiplied with each other.
+    """Level and speed of a task's saturation, both as multiples of the expert's, multiplied.
 
-    0 if the assumption of a rising curve fails: it saturates below a fifth of the expert's value, or its fitted line
-    falls by more than that. (3.1.0 takes every falling line, so that noise about a steady level can be one, and
-    doesn't count the episode in which saturation begins, so that "at once" has no value.)
+    The value is 0 if the curve does not rise as assumed: if it saturates below a fifth of the expert's value, or its
+    fitted line falls by more than that. (l2metrics 3.1.0 uses every falling line, so that noise about a constant level
+    can count. It doesn't count the episode in which saturation begins, so that saturation at once has no value.)
 
-    >>> from pushlab.metrics.lifelong import by_hand
-    >>> by_hand("sample_efficiency", ("train", "a", [0, 2, 4, 4]), experts={"a": [[0, 4, 6, 8]]})    # 4/8 and 4/3
+    >>> from pushlab.metrics.lifelong import metric_value
+    >>> metric_value("sample_efficiency", ("train", "a", [0, 2, 4, 4]), experts={"a": [[0, 4, 6, 8]]})    # 4/8 and 4/3
     0.667
 
     Source:
@@ -703,7 +727,7 @@ def sample_efficiency(life: Lifetime) -> pd.Series:
 
 
 def _validate_experts(life):
-    if not life.runs:
+    if not life.expert_runs:
         raise Missing("there is no single-task expert of any task")
 
 
@@ -711,8 +735,8 @@ def _mean_over_experts(life, column):
     _validate_experts(life)
     table = life.expert_table
     if table[column].isna().all():
-        raise Missing("no task that was learned has an expert with such a value")
+        raise Missing("no learned task has an expert with such a value")
     for task in life.tasks:
-        if task not in life.runs and len(life.training(task)):
-            life.gap(f"{task} has no single-task expert")
+        if task not in life.expert_runs and len(life.training(task)):
+            life.add_gap(f"{task} has no single-task expert")
     return life.mean_by_task(column, table)

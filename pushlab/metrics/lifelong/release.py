@@ -1,8 +1,7 @@
-"""The rules of l2metrics 3.1.0 where they differ from ours.
+"""The rules of l2metrics 3.1.0 that differ from ours.
 
-It shifts smoothed curves by half an experience or a whole one to the right of where they belong and, for a saturation
-value, smooths what has been smoothed already. Its normalised values are in 1 … 101, and it divides them by one another.
-See `REASONS` for the rest.
+l2metrics shifts smoothed curves to the right, by half an experience or a whole one, and smooths a second time for the
+saturation value. Its normalised values are in 1 … 101, and it divides them by one another. See `REASONS` for the rest.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from pushlab.metrics.lifelong.curves import (
 from pushlab.metrics.lifelong.lifetime import Lifetime
 from pushlab.metrics.lifelong.log import regime_numbers
 
-# {our name: the release's} of the metrics that both have.
+# {our name: the name in l2metrics} of the metrics that both have.
 RELEASE_NAMES = {
     "performance_recovery": "perf_recovery",
     "mean_training_performance": "avg_train_perf",
@@ -35,7 +34,7 @@ RELEASE_NAMES = {
     "relative_performance": "ste_rel_perf",
     "sample_efficiency": "sample_efficiency",
 }
-# {our name: what the release does} if the two differ. Without an entry: TRANSFER.
+# {our name: the reason} if the values differ. Without an entry: TRANSFER_REASON.
 REASONS = {
     "performance_recovery": "curves shifted by up to an episode",
     "mean_training_performance": "1 … 101 instead of 0 … 100",
@@ -45,13 +44,17 @@ REASONS = {
     "relative_performance": "divides values whose zero was moved",
     "sample_efficiency": "saturation by another window; its first episode is not counted",
 }
-TRANSFER = "divides values whose zero was moved; later pairs overwrite earlier ones"
+TRANSFER_REASON = (
+    "divides values whose zero was moved; later pairs overwrite earlier ones"
+)
 
 
 def release_smooth(
-    values: Values, window: float | None = None, shape: str = "flat"
+    values: Values,
+    window: float | None = None,
+    shape: str = "flat",
 ) -> np.ndarray:
-    """Return the smoothed curve of l2metrics 3.1.0: off by half an experience (even window) or a whole one (odd).
+    """Return the smoothed curve of l2metrics 3.1.0, shifted by half an experience (even window) or a whole one (odd).
 
     >>> release_smooth(np.array([0, 0, 0, 6, 0, 0, 0.]), window=3)
     array([0., 0., 0., 2., 2., 2., 0.])
@@ -65,13 +68,15 @@ def release_smooth(
     weights = window_weights(shape, length)
     padded = np.concatenate([before, values, after])
     smoothed = np.convolve(weights / weights.sum(), padded, mode="valid")
-    return smoothed[int(np.floor(length / 2 - 1)) : -int(np.ceil(length / 2))]
+    start = int(np.floor(length / 2 - 1))
+    end = int(np.ceil(length / 2))
+    return smoothed[start:-end]
 
 
-def release_saturation(values: Values) -> Saturation:
+def l2metrics_saturation(values: Values) -> Saturation:
     """Return the saturation of l2metrics 3.1.0: the maximum of the curve, smoothed (again) with a flat window.
 
-    >>> release_saturation([0, 1, 5, 6, 1, 6, 5, 4])           # too short to be smoothed
+    >>> l2metrics_saturation([0, 1, 5, 6, 1, 6, 5, 4])         # too short to be smoothed
     Saturation(value=6.0, time=3.0)
     """
     smoothed = release_smooth(values)
@@ -81,114 +86,135 @@ def release_saturation(values: Values) -> Saturation:
     return Saturation(float(smoothed.max()), float(smoothed.argmax()))
 
 
-class ReleaseLifetime(Lifetime):
-    """A lifetime as l2metrics 3.1.0 reads and prepares it, faults included.
+class L2MetricsLifetime(Lifetime):
+    """A lifetime as l2metrics 3.1.0 reads and prepares it, with its faults.
 
-    It reads rows that are complete and have a number, by experience; several of one experience stay. Names are in small
-    letters. Parameters make no variants.
+    It reads rows that are complete and have a number, sorted by experience, and does not merge rows of one experience.
+    Task names are in lower case. Parameters do not make variants.
     """
 
-    def in_regimes(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Parameters can change within a regime."""
+    def add_regimes(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows with their regime, in which parameters can change."""
         rows = rows[rows["raw"].notna()].sort_values(
-            ["episode", "block"], kind="stable", ignore_index=True
+            ["episode", "block"],
+            kind="stable",
+            ignore_index=True,
         )
-        tasks = rows["task"].map(lambda task: self._name(str(task)))
+        tasks = [self._task_name(str(task)) for task in rows["task"]]
         rows = rows.assign(task=tasks)
         columns = ["block", "block_type", "block_subtype", "task"]
         return rows.assign(regime=regime_numbers(rows, columns))
 
-    def _name(self, task):
-        return task.lower() if self.is_aware else task.lower().split("_")[0]
+    def _task_name(self, task):
+        name = task.lower()
+        return name if self.is_variant_aware else name.split("_")[0]
 
-    def name_variants(self, regimes: pd.DataFrame) -> pd.Series:
-        """There are none."""
+    def variant_names(self, regimes: pd.DataFrame) -> pd.Series:
+        """Return the tasks, since there are no variants."""
         return regimes["task"]
 
     def is_variant(self, task: str, name: str) -> bool:
-        """Every name that contains the task's, task10 for task1."""
+        """Return whether a name contains the task's, such as task10 for task1."""
         return task in name
 
-    def names_of_experts(self, task: str, names: list[str]) -> list[str]:
-        """Without a `task` it looks for `task*`, so that task1 takes task10 too."""
+    def expert_names(self, task: str, names: list[str]) -> list[str]:
+        """Return the task's name or, if there is none, all names `task*`, so that task1 also has task10."""
         lower = {name: name.lower() for name in names}
         if task in lower.values():
             return [name for name in names if lower[name] == task]
-        if task in {name.split("_")[0] for name in lower.values()}:
+        prefixes = {name.split("_")[0] for name in lower.values()}
+        if task in prefixes:
             return sorted(name for name in names if lower[name].startswith(task))
         return []
 
-    def rows_of_expert(
-        self, rows: pd.DataFrame
-    ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """Only blocks divide them."""
+    def expert_rows(self, rows: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return the rows with a number, which only blocks divide."""
         return rows[rows["raw"].notna()], ("block",)
 
     def smooth(self, values: np.ndarray) -> np.ndarray:
-        """See `release_smooth`."""
+        """Return a curve smoothed by `release_smooth`."""
         return release_smooth(values, self.settings.window, self.settings.smoothing)
 
     def saturation(
-        self, values: np.ndarray, episodes: np.ndarray | None = None
+        self,
+        values: np.ndarray,
+        episodes: np.ndarray | None = None,
     ) -> Saturation:
-        """See `release_saturation`. Several values of one experience are averaged first."""
-        return release_saturation(_one_each(values, episodes))
+        """Return the `l2metrics_saturation` of a curve with one value per experience."""
+        return l2metrics_saturation(_episode_means(values, episodes))
 
-    def episodes_until(self, found: Saturation) -> float:
-        """The first one is not counted."""
-        return found.time
+    def episodes_to_saturation(self, saturation: Saturation) -> float:
+        """Return the number of episodes before saturation, without the one in which it begins."""
+        return saturation.time
 
-    def falls(self, task: str, own: np.ndarray, known: float) -> bool:
-        """Every falling line counts, so that noise about a steady level can be one."""
-        episodes = self.learning(task, "episode")
-        return len(own) > 1 and np.polyfit(episodes, own, 1)[0] < 0
+    def is_falling(
+        self,
+        task: str,
+        own: np.ndarray,
+        expert_value: float,
+    ) -> bool:
+        """Return whether the fitted line falls at all, so that noise about a constant level can count."""
+        if len(own) < 2:
+            return False
+        episodes = self.training_curve(task, "episode")
+        slope, _ = np.polyfit(episodes, own, 1)
+        return slope < 0
 
     def recovery_time(self, row: int, level: float) -> float:
-        """One more than the block has experiences if the level isn't reached. Rounding is not forgiven."""
-        reached = np.flatnonzero(self.one_per_episode(row) >= level)
-        return float(reached[0] if len(reached) else self.regimes.at[row, "count"] + 1)
+        """Return the number of experiences until a level, without a tolerance; the block's number plus 1 if never."""
+        reached = np.flatnonzero(self.episode_curve(row) >= level)
+        if len(reached):
+            return float(reached[0])
+        return float(self.regimes.at[row, "count"] + 1)
 
-    def typical_recovery(self, task: str, times: pd.Series) -> float:
-        """The mean, also of returns that were never back."""
+    def aggregate_recovery(self, task: str, times: pd.Series) -> float:
+        """Return the mean, which includes levels that were never reached."""
         return times.mean()
 
     def transfer_pairs(self, pairs: Iterable[tuple]) -> Iterable[tuple]:
-        """It files a value under the later test alone: of several tasks learned before that test, the last one stays.
+        """Return the last pair for each later test: of several tasks learned before it, only the last one counts.
 
-        It also takes a task's own training between the tests for transfer of the other.
+        A task's own training between the tests counts as transfer of the other task.
         """
         return {pair[-1]: pair for pair in pairs}.values()
 
     def transfer_level(self, row: int) -> float:
-        """Of normalised values, several of one experience being averaged first."""
+        """Return the terminal level of a test in normalised values, one per experience."""
         return self.regimes["terminal"].iat[row]
 
-    def one_per_episode(self, row: int) -> np.ndarray:
-        """Several values of one experience are averaged, but not for the mean of a regime."""
-        return _one_each(self.curve(row), self.curve(row, "episode"))
+    def episode_curve(self, row: int) -> np.ndarray:
+        """Return the curve of a regime with the mean of each experience."""
+        return _episode_means(self.curve(row), self.curve(row, "episode"))
 
-    def describe(self, row: int) -> tuple:
-        """Tests that aren't used have no mean."""
-        mean, *others = super().describe(row)
-        return (mean if self.regimes["used"].iat[row] else np.nan, *others)
+    def regime_statistics(self, row: int) -> tuple:
+        """Return the statistics of a regime, without a mean for unused tests."""
+        mean, *others = super().regime_statistics(row)
+        is_used = self.regimes["used"].iat[row]
+        return (mean if is_used else np.nan, *others)
 
     def normalise(
-        self, values: np.ndarray, task: str, name: str | None = None
+        self,
+        values: np.ndarray,
+        task: str,
+        name: str | None = None,
     ) -> np.ndarray:
-        """1 is added, a run without any spread becomes NaN, and an expert may be read on the scale of another task."""
-        scale = self.scales.get(self._name(name or task), self.scales[task])
+        """Return values on 1 … 101, NaN for a run without any spread; an expert can have another task's scale."""
+        own_scale = self.scales[task]
+        scale = self.scales.get(self._task_name(name or task), own_scale)
         values = np.clip(values, *scale.limits)
         if self.settings.normalization == "none":
             return values
-        if scale.high > scale.low:
-            return (values - scale.low) / (scale.high - scale.low) * 100.0 + 1.0
-        return values * 0 + (1.0 if self.settings.normalization == "task" else np.nan)
+        spread = scale.high - scale.low
+        if spread > 0:
+            return (values - scale.low) / spread * 100.0 + 1.0
+        constant = 1.0 if self.settings.normalization == "task" else np.nan
+        return values * 0 + constant
 
-    scale_for_ratios = normalise  # it divides normalised values
+    scale_for_ratios = normalise  # l2metrics divides normalised values
 
 
-def _one_each(values, episodes):
-    """Return one value per experience: the mean of several."""
+def _episode_means(values, episodes):
+    """Return one value per experience: the mean of its values."""
     if episodes is None or (np.diff(episodes) > 0).all():
         return values
     return pd.Series(values).groupby(episodes).mean().to_numpy()

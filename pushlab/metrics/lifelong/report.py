@@ -1,4 +1,4 @@
-"""All metrics of a lifetime: by lifetime, by task, by pair of tasks, by regime; and lifetimes written by hand."""
+"""All metrics of a lifetime: by lifetime, task, pair of tasks and regime; and logs from blocks of values."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from pushlab.metrics.lifelong.metrics import (
 from pushlab.metrics.lifelong.release import (
     REASONS,
     RELEASE_NAMES,
-    TRANSFER,
-    ReleaseLifetime,
+    TRANSFER_REASON,
+    L2MetricsLifetime,
 )
 from pushlab.metrics.lifelong.settings import RELEASE, Settings
 
@@ -33,22 +33,22 @@ PAIR_COLUMNS = ["metric", "learned", "tested", "block", "regime", "value"]
 
 @dataclass(repr=False)
 class Report:
-    """The result of `lifelong_report`.
+    """Result of `lifelong_report`.
 
     Attributes:
         lifetime: Series, metric to value.
-        tasks: DataFrame task x metric, of the metrics that have a value for each task.
-        pairs: DataFrame metric, learned, tested, block, regime, value, of the metrics that compare tasks.
+        tasks: DataFrame task x metric, of the metrics with one value per task.
+        pairs: DataFrame of metric, learned, tested, block, regime, value, of the metrics that compare tasks.
         regimes: DataFrame, one row per regime: regime, block, block_type, block_subtype, task, variant, params, count,
             mean, saturation, time_to_saturation, terminal, time_to_terminal, recovery_time (inf: not within its
-            `count`), recovered (bool, NaN if it is no return), maintenance_mrlep, maintenance_mrtlp.
+            `count`), recovered (bool, NaN in the first training of a task), maintenance_mrlep, maintenance_mrtlp.
         against_experts: DataFrame, one row per task and expert.
         curves: DataFrame, the log with raw, smoothed and normalized.
-        experts: {task: list of arrays}, the experts' curves, smoothed and normalized as the log is.
-        missing: List of (metric, reason). A metric that lacks only some tasks is listed with "in part: …", and so is
-            one that is inf, since the level it counts to was never reached.
-        settings, syllabus_type, measure: As used.
-        scales: {task: (low, high)} that were normalised to 0 … 100.
+        experts: {task: list of arrays}, the experts' curves, smoothed and normalized like the log.
+        missing: List of (metric, reason). The reason begins with "in part: …" if only some tasks lack a value, or if
+            the value is inf because a level was never reached.
+        settings, syllabus_type, measure: The values that were used.
+        scales: {task: (low, high)} of the values that became 0 and 100.
     """
 
     lifetime: pd.Series
@@ -65,7 +65,7 @@ class Report:
     scales: dict
 
     def table(self) -> pd.DataFrame:
-        """Return the lifetime's metrics by name: value, unit, better, about; missing ones with the reason."""
+        """Return the lifetime's metrics by name: value, unit, better, about; missing metrics with the reason."""
         about = {name: f"missing: {reason}" for name, reason in self.missing}
         about |= {name: METRICS[name].about for name in self.lifetime.index}
         names = dict.fromkeys([*self.lifetime.index, *about])
@@ -76,13 +76,14 @@ class Report:
         return table.assign(about=[about[name] for name in names])
 
     def unit(self, name: str) -> str:
-        """Return the unit of a metric's values; "points" are those of 0 … 100, unless nothing was normalised."""
-        if self.settings.normalization == "none" and METRICS[name].unit == "points":
+        """Return the unit of a metric's values: "points" on 0 … 100 are the measure's unit without normalisation."""
+        unit = METRICS[name].unit
+        if self.settings.normalization == "none" and unit == "points":
             return self.measure
-        return METRICS[name].unit
+        return unit
 
     def counts(self) -> pd.DataFrame:
-        """Return by task how many experiences were trained and tested, and the range of the normalised values."""
+        """Return the numbers of training and test experiences of each task, and the range of normalised values."""
         kind = self.curves["block_type"]
         curves = self.curves.assign(trained=kind == TRAIN, tested=kind == TEST)
         return curves.groupby("task", sort=False).agg(
@@ -93,12 +94,13 @@ class Report:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the curves as plain values for JSON; NaN and inf become None, `missing` says why."""
-        ranges = {
-            task: dict(zip(("low", "high"), ends)) for task, ends in self.scales.items()
+        """Return everything but the curves as values for JSON; NaN and inf become None, see `missing`."""
+        scales = {
+            task: {"low": low, "high": high}
+            for task, (low, high) in self.scales.items()
         }
         missing = [{"metric": name, "reason": reason} for name, reason in self.missing]
-        return _plain(
+        return _json_value(
             {
                 "measure": self.measure,
                 "syllabus_type": self.syllabus_type,
@@ -106,7 +108,7 @@ class Report:
                 "lifetime": self.lifetime.to_dict(),
                 "tasks": self.tasks.T.to_dict(),
                 "counts": self.counts().T.to_dict(),
-                "scales": ranges,
+                "scales": scales,
                 "pairs": self.pairs.to_dict("records"),
                 "against_experts": self.against_experts.to_dict("records"),
                 "regimes": self.regimes.to_dict("records"),
@@ -134,17 +136,17 @@ def lifelong_report(
     Args:
         log: Lifetime log, a DataFrame with one row per experience in order; at least block, block_type, task, and the
             measure.
-        experts: Single-task experts: a store, or {task: [lifetime log or array, ...]}; None for none.
-        measure: Column to measure by; None takes the one that the log names, else reward.
-        syllabus_type: CL, ANT_A or ANT_B, which chooses the metrics; None takes the log's own, else the likeliest.
+        experts: Single-task experts: a store, or {task: [lifetime log or array, ...]}; None if there are none.
+        measure: Column to measure by; None uses the log's own measure, else reward.
+        syllabus_type: CL, ANT_A or ANT_B, which selects the metrics; None uses the log's own type, else infers it.
         metrics: Names or functions of the metrics to compute; None computes all.
-        settings: Settings; None is the usual ones.
+        settings: Settings; None uses the defaults.
 
     Returns:
-        A Report; `.missing` says why a metric has no value.
+        A Report; `.missing` has the reasons for missing values.
 
     Raises:
-        ValueError: If no metric can be computed from the log, or for unknown metrics.
+        ValueError: No metric can be computed from the log, or a metric is unknown.
 
     >>> from pushlab.metrics.lifelong import log_of
     >>> log = log_of(("train", "a", [0, 8]), ("test", "a", [8]), ("train", "b", [0, 8]), ("test", "a", [2]))
@@ -156,53 +158,57 @@ def lifelong_report(
     """
     settings = settings or Settings()
     if not isinstance(settings, Settings):
-        raise TypeError(f"settings are a Settings object; got {settings!r:.60}")
-    rules = ReleaseLifetime if settings.reference else Lifetime
-    life = rules(log, experts, measure, settings)
-    kind = syllabus_type or find_syllabus_type(log, life.regimes)
-    one_of("syllabus_type", kind, SYLLABUS_TYPES)
+        raise TypeError(f"settings must be a Settings object; got {settings!r:.60}")
+    lifetime_class = L2MetricsLifetime if settings.reference else Lifetime
+    life = lifetime_class(log, experts, measure, settings)
+    syllabus_type = syllabus_type or find_syllabus_type(log, life.regimes)
+    one_of("syllabus_type", syllabus_type, SYLLABUS_TYPES)
     by_lifetime = {}
     by_task = {}
     missing = []
     pairs = []
-    for name in _chosen_names(metrics, kind, settings):
+    for name in _selected_names(metrics, syllabus_type, settings):
         value, reasons = _compute(name, life)
         if isinstance(value, pd.Series):
             by_task[name] = value.astype(float)
         elif isinstance(value, pd.DataFrame):
             pairs.append(value.assign(metric=name))
         total = aggregate(value, settings)
-        words = "; ".join(reasons)
+        reason = "; ".join(reasons)
         if np.isnan(total):
-            missing.append((name, words or "no task has a value"))
+            missing.append((name, reason or "no task has a value"))
         else:
             by_lifetime[name] = total
             if reasons:
-                missing.append((name, f"in part: {words}"))
-    no_pairs = [pd.DataFrame(columns=PAIR_COLUMNS)]
-    table = pd.concat(pairs or no_pairs, ignore_index=True)
+                missing.append((name, f"in part: {reason}"))
+    pair_table = pd.DataFrame(columns=PAIR_COLUMNS)
+    if pairs:
+        pair_table = pd.concat(pairs, ignore_index=True)
     return Report(
         lifetime=pd.Series(by_lifetime, dtype=float, name="value"),
         tasks=pd.DataFrame(by_task, index=pd.Index(life.tasks, name="task")),
-        pairs=table.reindex(columns=PAIR_COLUMNS),
+        pairs=pair_table.reindex(columns=PAIR_COLUMNS),
         regimes=_regime_table(life),
         against_experts=life.expert_table,
         curves=life.log.drop(columns="for_ratios"),
         experts={
             task: [curve for curve, _ in life.expert_curves(task)]
-            for task, runs in life.runs.items()
+            for task, runs in life.expert_runs.items()
             if runs[0].name is not None
         },
         missing=missing,
         settings=settings,
-        syllabus_type=kind,
+        syllabus_type=syllabus_type,
         measure=life.measure,
         scales={task: scale.own for task, scale in life.scales.items()},
     )
 
 
 def find_syllabus_type(log: pd.DataFrame, regimes: pd.DataFrame) -> str:
-    """Return the log's syllabus type, else CL for one task, ANT_B if all tests are of all tasks and one is first."""
+    """Return the log's syllabus type, or infer it.
+
+    A log of one task is CL. A log that begins with a test, and whose tests all have all tasks, is ANT_B.
+    """
     scenario = log.attrs.get("scenario") or {}
     own = log.attrs.get("syllabus_type") or scenario.get("syllabus_type")
     own = str(own).upper().replace("-", "_")
@@ -213,35 +219,36 @@ def find_syllabus_type(log: pd.DataFrame, regimes: pd.DataFrame) -> str:
         return "CL"
     is_test = regimes["block_type"] == TEST
     tested = regimes[is_test].groupby("block")["task"].agg(set)
-    is_full = all(names == tasks for names in tested)
-    return "ANT_B" if is_test.iloc[0] and is_full else "ANT_A"
+    is_complete = all(names == tasks for names in tested)
+    return "ANT_B" if is_test.iloc[0] and is_complete else "ANT_A"
 
 
 def aggregate(value: float | pd.Series | pd.DataFrame, settings: Settings) -> float:
-    """Return the lifetime's value of a metric: over tasks, or over the first of each pair of tasks."""
+    """Return the lifetime's value of a metric: aggregated over tasks, or over the first value of each pair of tasks."""
     if isinstance(value, pd.DataFrame):
         value = value.drop_duplicates(["learned", "tested"])["value"]
     if not isinstance(value, pd.Series):
         return float(value)
-    # NaN is left out, inf is not: never counts.
+    # NaN is left out. Inf counts: it means that a level was never reached.
     return float(value.astype(float).agg(settings.aggregation))
 
 
-def _chosen_names(metrics, kind, settings):
+def _selected_names(metrics, syllabus_type, settings):
     """Return the names of the metrics to compute."""
     if metrics is None:
-        return metrics_for(kind, settings)
-    by_function = {found.function: name for name, found in METRICS.items()}
+        return metrics_for(syllabus_type, settings)
+    by_function = {metric.function: name for name, metric in METRICS.items()}
     names = [by_function.get(name, name) for name in metrics]
     for name in names:
         if name not in METRICS:
-            known = ", ".join(METRICS)
-            raise ValueError(f"no metric is called {name!r}; there are {known}")
+            raise ValueError(
+                f"there is no metric {name!r}; metrics are {', '.join(METRICS)}"
+            )
     return names
 
 
 def _compute(name, life):
-    """Return a metric's value, NaN if it is missing, and the reasons for gaps."""
+    """Return a metric's value, NaN if it is missing, and the reasons for missing values."""
     life.gaps = []
     try:
         value = METRICS[name].function(life)
@@ -261,22 +268,23 @@ def _compute(name, life):
 def _regime_table(life):
     table = life.regimes.drop(columns=["start", "used"])
     times = life.recovery_times
-    is_back = times <= life.regimes.loc[times.index, "count"]
+    has_recovered = times <= life.regimes.loc[times.index, "count"]
     table["recovery_time"] = times.reindex(table.index)
-    table["recovered"] = is_back.astype(object).reindex(table.index)
+    table["recovered"] = has_recovered.astype(object).reindex(table.index)
     return table.join(maintenance_table(life))
 
 
-def _plain(value):
-    """Return values that JSON holds: numbers of Python instead of NumPy's, None for NaN and inf."""
+def _json_value(value):
+    """Return a value for JSON: Python numbers instead of NumPy's, None for NaN and inf."""
     if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): _json_value(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_json_value(inner) for inner in value]
     if isinstance(value, np.generic):
         value = value.item()
-    is_number = isinstance(value, float)
-    return None if is_number and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def compare_references(
@@ -285,14 +293,14 @@ def compare_references(
     measure: str | None = None,
     settings: Settings | None = None,
 ) -> pd.DataFrame:
-    """Compute the metrics of l2metrics 3.1.0 by our definitions and by the release's.
+    """Compute the metrics of l2metrics 3.1.0 by our definitions and by those of l2metrics.
 
     Args:
         log, experts, measure, settings: See `lifelong_report`; the reference of the settings is ignored.
 
     Returns:
-        A DataFrame by metric: corrected, l2metrics-3.1, difference (corrected - release), name (the release's), why
-        they differ.
+        A DataFrame by metric: corrected, l2metrics-3.1, difference (corrected - l2metrics-3.1), name (in l2metrics),
+        why (the reason of the difference).
 
     >>> from pushlab.metrics.lifelong import log_of
     >>> table = compare_references(log_of(("test", {"a": [1], "b": [1]}), ("train", "a", [2, 9]), ("test", {"b": [3]})))
@@ -302,31 +310,31 @@ def compare_references(
     ours = replace(settings or Settings(), reference=None)
     window = ours.window
     if window is not None and window < 1:
-        window = None  # the release knows no shares
-    theirs = replace(ours, reference=RELEASE, window=window)
+        window = None  # l2metrics has no window as a share of the block
+    original = replace(ours, reference=RELEASE, window=window)
     names = [name for name in RELEASE_NAMES if name in metrics_for(None, ours)]
     columns = {}
-    for column, chosen in (("corrected", ours), (RELEASE, theirs)):
-        report = lifelong_report(log, experts, measure, None, names, chosen)
+    for column, settings in (("corrected", ours), (RELEASE, original)):
+        report = lifelong_report(log, experts, measure, None, names, settings)
         columns[column] = report.lifetime.reindex(names)
     table = pd.DataFrame(columns).dropna(how="all").rename_axis("metric")
     table["difference"] = table["corrected"] - table[RELEASE]
     table["name"] = table.index.map(RELEASE_NAMES)
     is_equal = table["difference"].abs() <= 1e-9  # up to rounding
-    reasons = [REASONS.get(name, TRANSFER) for name in table.index]
+    reasons = [REASONS.get(name, TRANSFER_REASON) for name in table.index]
     table["why"] = np.where(is_equal, "", reasons)
     return table
 
 
-# ---------------------------------------------------------------- lifetimes written by hand
+# ---------------------------------------------------------------- logs from blocks of values
 
 
 def log_of(*blocks: tuple) -> pd.DataFrame:
-    """Return a lifetime log of blocks written by hand.
+    """Return a lifetime log of blocks of values.
 
     Args:
-        blocks: ("train" or "test", task, values of its episodes); a dict of parameters may follow. A block of several
-            tasks is ("test", {task: values}).
+        blocks: Each is ("train" or "test", task, values of its episodes), with an optional dict of parameters. A block
+            of several tasks is ("test", {task: values}).
 
     >>> log_of(("train", "a", [1, 2]), ("test", {"a": [2], "b": [0]}))[["block", "block_type", "task", "reward"]]
        block block_type task  reward
@@ -355,19 +363,21 @@ def log_of(*blocks: tuple) -> pd.DataFrame:
     return log
 
 
-def by_hand(name: str, *blocks: tuple, experts: Any = None, **settings: Any) -> float:
-    """Compute one metric of a lifetime written by hand, neither smoothed nor normalised, to three digits.
+def metric_value(
+    name: str, *blocks: tuple, experts: Any = None, **settings: Any
+) -> float:
+    """Compute one metric of blocks of values, without smoothing and normalisation, rounded to three digits.
 
     Args:
         name: Name of a metric.
         blocks: See `log_of`.
         experts: {task: [values, ...]}.
-        settings: Of Settings.
+        settings: Arguments of Settings.
 
     Raises:
-        LookupError: With the reason if the metric has no value.
+        LookupError: The metric has no value; the message has the reason.
 
-    >>> by_hand("saturation", ("train", "a", [1, 2, 3]))
+    >>> metric_value("saturation", ("train", "a", [1, 2, 3]))
     3.0
     """
     plain = Settings(**{"smoothing": "none", "normalization": "none", **settings})

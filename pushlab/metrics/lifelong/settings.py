@@ -1,4 +1,4 @@
-"""Settings of a lifelong report: smoothing, clamping, normalisation, and which of several definitions."""
+"""Settings of a lifelong report: smoothing, clamping, normalisation, and the choice of definitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from pushlab.ground.arguments import demand, flag, is_number, number, one_of, whole
 
-# The value of `reference` that computes every number as this release does.
+# The value of `reference` that computes every number as l2metrics 3.1 does.
 RELEASE = "l2metrics-3.1"
 CHOICES = {
     "smoothing": ("flat", "hanning", "hamming", "bartlett", "blackman", "none"),
@@ -20,8 +20,8 @@ CHOICES = {
     "variant_mode": ("aware", "agnostic"),
     "reference": (None, RELEASE),
 }
-# Names in a settings file of l2metrics, and its entries that are no settings of metrics.
-RELEASE_KEYS = {
+# {name in a settings file of l2metrics: our name}, and its entries that don't affect metrics.
+L2METRICS_KEYS = {
     "smoothing_method": "smoothing",
     "window_length": "window",
     "clamp_outliers": "clamp",
@@ -32,7 +32,7 @@ RELEASE_KEYS = {
     "ste_averaging_method": "expert_averaging",
     "do_smooth_eval_data": "smooth_tests",
 }
-RELEASE_EXTRAS = (
+IGNORED_KEYS = (
     "log_dir perf_measure unit command_line_options versions recursive plot_types do_plot "
     "do_save do_save_settings output_dir ste_store_mode show_eval_lines"
 ).split()
@@ -40,32 +40,34 @@ RELEASE_EXTRAS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """How curves are prepared and which definitions are used.
+    """Preparation of curves and choice of definitions.
 
     Args:
         smoothing: Shape of the window that smooths training curves: "flat", "hanning", "hamming", "bartlett" or
-            "blackman"; "none" leaves them raw.
-        window: Its length: experiences, or a share of the block (0.1). None takes a fifth of it, at most 100.
-        smooth_tests: Whether tests are smoothed as well.
-        clamp: Clip values to the 10th and 90th percentile of a task (or to its `data_range`).
-        normalization: Scale each "task", or the whole "run", to 0 (worst seen) … 100 (best seen); "none" doesn't.
-        data_range: Worst and best possible instead of seen: (low, high), or {task: (low, high)}.
+            "blackman"; "none" for raw curves.
+        window: Length of the window: experiences, or a share of the block (0.1). None is a fifth of the block, at most
+            100.
+        smooth_tests: Whether tests are smoothed, too.
+        clamp: Whether values are clipped to the 10th and 90th percentile of a task (or to its `data_range`).
+        normalization: Scale each "task", or the whole "run", to 0 (worst observed) … 100 (best observed); "none"
+            doesn't scale.
+        data_range: Worst and best possible values instead of the observed ones: (low, high), or {task: (low, high)}.
         saturation_share: The s of the saturation value: the share of a block that its rolling mean spans.
-        maintenance: Tests are compared with "mrlep", the first test after the task was last learned, "mrtlp", the end
-            of that learning, or "both".
+        maintenance: Level with which tests are compared: "mrlep", the first test after the task's last training;
+            "mrtlp", the end of that training; or "both".
         transfer: "ratio", "contrast" or "both".
         aggregation: From tasks to the lifetime: "mean" or "median".
-        expert_averaging: For several experts of a task: average the "metrics", or the curves over "time" first.
-        variant_mode: "aware" takes names of tasks whole and distinguishes the parameters a task is learned under;
-            "agnostic" reads names up to the first "_" and ignores parameters.
-        reference: "l2metrics-3.1" computes every number as that release does, faults included.
+        expert_averaging: For several experts of a task: average the "metrics", or first the curves over "time".
+        variant_mode: "aware" uses full task names and distinguishes the parameters with which a task is learned;
+            "agnostic" uses names up to the first "_" and ignores parameters.
+        reference: "l2metrics-3.1" computes every number as l2metrics 3.1 does, with its faults.
 
     Raises:
-        ValueError: If a setting is invalid.
+        ValueError: A setting is invalid.
 
     >>> Settings(window=0.1).to_dict()["window"]
     0.1
-    >>> Settings.from_dict({"smoothing_method": "hanning", "window_length": 50})      # as l2metrics writes them
+    >>> Settings.from_dict({"smoothing_method": "hanning", "window_length": 50})      # names of l2metrics
     Settings(smoothing='hanning', window=50)
     """
 
@@ -100,24 +102,25 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], file: str = "settings") -> Settings:
-        """Return the settings of a dict, of `to_dict` or of a settings file of l2metrics; `file` is for errors."""
-        demand(isinstance(values, dict), f"{file}: settings are an object of JSON")
+        """Return the settings of a dict, from `to_dict` or a settings file of l2metrics; `file` is for errors."""
+        demand(isinstance(values, dict), f"{file}: settings must be a JSON object")
         names = [field.name for field in fields(cls)]
-        known = {}
+        settings = {}
         for key, value in values.items():
-            name = RELEASE_KEYS.get(key, key)
+            name = L2METRICS_KEYS.get(key, key)
             if name in names:
-                known[name] = value
-            elif key not in RELEASE_EXTRAS:
-                text = f"{file}: there is no setting {key!r}"
-                raise ValueError(f"{text}; there are {', '.join(names)}")
+                settings[name] = value
+            elif key not in IGNORED_KEYS:
+                raise ValueError(
+                    f"{file}: there is no setting {key!r}; settings are {', '.join(names)}"
+                )
         try:
-            return cls(**known)
+            return cls(**settings)
         except ValueError as error:
             raise ValueError(f"{file}: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all settings as plain values that JSON can hold."""
+        """Return all settings as values for JSON."""
         return asdict(self)
 
     def __repr__(self) -> str:
@@ -139,6 +142,6 @@ def _pairs(ranges):
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
     if not is_pair or not all(map(is_number, ends)) or ends[0] >= ends[1]:
         raise ValueError(
-            f"data_range is made of two numbers, the lower first; got {ranges!r}"
+            f"data_range must be two numbers, the lower first; got {ranges!r}"
         )
     return float(ends[0]), float(ends[1])

@@ -1,13 +1,12 @@
 """Off-policy estimators on arrays (episodes, steps).
 
-The arguments are the same everywhere:
+The estimators share these arguments:
 
-- `rewards`: after the end of a shorter episode 0
-- `ratios`: the target's probability of the action taken, divided by its propensity; after the end 1
-- `action_values`: Q̂ of the action taken under the target, from a model that was not fitted on the
-  same episodes
-- `values`: V̂ of the observation, likewise; 0 after the end
-- `discount`: of later rewards, 0 to 1
+- `rewards`: 0 after the end of a shorter episode
+- `ratios`: probability of the logged action under the target, divided by its propensity; 1 after the end
+- `action_values`: Q̂ of the logged action under the target, from a model that was fitted on other episodes
+- `values`: V̂ of the observation, from the same model; 0 after the end
+- `discount`: discount factor, 0 to 1
 - `level`: coverage of the interval
 """
 
@@ -31,7 +30,7 @@ class Estimate(NamedTuple):
 
 
 def effective_sample_size(weights: ArrayLike) -> float:
-    """Number of equally weighted episodes that are worth as much: (Σ w)² / Σ w².
+    """Number of equally weighted episodes with the same variance: (Σ w)² / Σ w².
 
     Source:
         Kong (1992), A note on importance sampling using standardized weights, University of Chicago.
@@ -45,13 +44,15 @@ def effective_sample_size(weights: ArrayLike) -> float:
 
 
 def on_policy_value(
-    log: pd.DataFrame, discount: float = 1.0, level: float = 0.95
+    log: pd.DataFrame,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Interval:
-    """Compute the mean return of the policy that acted, with Student's t interval.
+    """Compute the mean return of the logging policy, with Student's t interval.
 
     Args:
         log: DataFrame with episode, step and reward, such as a rollout of one agent or a log of `pushlab.logs.collect`.
-        discount: Of later rewards, 0 to 1.
+        discount: Discount factor, 0 to 1.
         level: Coverage of the interval.
 
     >>> import pandas as pd
@@ -62,25 +63,33 @@ def on_policy_value(
     has_columns(log, "episode", "step", "reward", what="the log")
     demand(
         not log.duplicated(["episode", "step"]).any(),
-        "an episode has a step twice: take the log of one agent, with its episodes numbered apart",
+        "an episode has a step twice; pass the log of one agent, with a different number for each episode",
     )
-    worth = number("discount", discount, 0, 1) ** log["step"]
-    returns = (log["reward"] * worth).groupby(log["episode"]).sum()
+    discounts = number("discount", discount, 0, 1) ** log["step"]
+    rewards = log["reward"] * discounts
+    returns = rewards.groupby(log["episode"]).sum()
     return mean_interval(returns, level)
 
 
 # ---------------------------------------------------------------- weights
 
 
-def naive(rewards: ArrayLike, discount: float = 1.0, level: float = 0.95) -> Estimate:
-    """Mean return of the log: the value of the policy that wrote it, mistaken for that of the target."""
+def naive(
+    rewards: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
+) -> Estimate:
+    """Mean return of the log, which is the value of the logging policy instead of the target."""
     return _estimate(_returns(rewards, discount), np.nan, level)
 
 
 def importance_sampling(
-    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Estimate:
-    """Each return weighted by how much likelier the target makes the whole episode. No bias, much variance.
+    """Mean of the returns, weighted by the ratio of the whole episode: unbiased, with a high variance.
 
     Source:
         Precup, Sutton & Singh (2000), Eligibility traces for off-policy policy evaluation, ICML.
@@ -88,57 +97,69 @@ def importance_sampling(
     >>> importance_sampling([[1.0], [0.0]], [[2.0], [0.0]]).value
     1.0
     """
-    rewards, ratios = _pair(rewards, ratios)
+    rewards, ratios = _validate_pair(rewards, ratios)
     weights = ratios.prod(axis=1)
     returns = _returns(rewards, discount)
     return _estimate(weights * returns, effective_sample_size(weights), level)
 
 
 def self_normalised(
-    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Estimate:
-    """The weighted mean of the returns: the weights are divided by their sum. Little bias, less variance.
+    """Weighted mean of the returns, whose weights are divided by their sum: a small bias, a lower variance.
 
-    The interval is that of a ratio of two means (delta method).
+    The interval is the delta method's for a ratio of two means.
 
     Source:
         Precup, Sutton & Singh (2000), weighted importance sampling; Swaminathan & Joachims (2015), NIPS.
     """
-    rewards, ratios = _pair(rewards, ratios)
+    rewards, ratios = _validate_pair(rewards, ratios)
     weights = ratios.prod(axis=1)
     returns = _returns(rewards, discount)
     ess = effective_sample_size(weights)
     if ess == 0:
         return Estimate(np.nan, np.nan, np.nan, 0.0)
     value = (weights * returns).sum() / weights.sum()
-    parts = weights * (returns - value) / weights.mean()
-    return _estimate(parts, ess, level, value)
+    terms = weights * (returns - value) / weights.mean()
+    return _estimate(terms, ess, level, value)
 
 
 def per_decision(
-    rewards: ArrayLike, ratios: ArrayLike, discount: float = 1.0, level: float = 0.95
+    rewards: ArrayLike,
+    ratios: ArrayLike,
+    discount: float = 1.0,
+    level: float = 0.95,
 ) -> Estimate:
-    """Each reward weighted by the actions up to it only, since those after it cannot have changed it.
+    """Mean return in which each reward is weighted by the ratios up to its step only.
+
+    Later actions cannot change an earlier reward, so their ratios would only add variance.
 
     Source:
         Precup, Sutton & Singh (2000), per-decision importance sampling.
     """
-    rewards, ratios = _pair(rewards, ratios)
+    rewards, ratios = _validate_pair(rewards, ratios)
     weights = np.cumprod(ratios, axis=1)
+    returns = _returns(weights * rewards, discount)
     ess = effective_sample_size(weights[:, -1])
-    return _estimate(_returns(weights * rewards, discount), ess, level)
+    return _estimate(returns, ess, level)
 
 
 # ---------------------------------------------------------------- models and weights
 
 
 def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
-    """A model's values of the first observations. No weights, and all of the model's bias.
+    """Mean of a model's values of the first observations: no weights, but the whole bias of the model.
 
-    The interval ranges over first observations, and ignores the model's error.
+    The interval covers the choice of first observations, not the error of the model.
     """
     values = np.asarray(values, float)
-    demand(values.ndim == 2, "values have the axes (episodes, steps)")
+    demand(
+        values.ndim == 2,
+        f"values must have the axes (episodes, steps); got shape {values.shape}",
+    )
     return _estimate(values[:, 0], np.nan, level)
 
 
@@ -150,21 +171,23 @@ def doubly_robust(
     discount: float = 1.0,
     level: float = 0.95,
 ) -> Estimate:
-    """The model's value, corrected by importance-weighted surprises: right if the model or the propensities are.
+    """Value of the model, corrected by its weighted errors: unbiased if the model or the propensities are right.
 
     Source:
         Jiang & Li (2016), Doubly robust off-policy value evaluation for reinforcement learning, ICML; with
         cross-fitting, Kallus & Uehara (2020), Double reinforcement learning, JMLR 21.
     """
-    rewards, ratios = _pair(rewards, ratios)
+    rewards, ratios = _validate_pair(rewards, ratios)
+    action_values = np.asarray(action_values, float)
+    values = np.asarray(values, float)
     weights = np.cumprod(ratios, axis=1)
-    surprises = weights * (rewards - np.asarray(action_values, float))
-    corrected = surprises + _before(weights) * np.asarray(values, float)
+    errors = weights * (rewards - action_values)
+    corrected = errors + _previous_weights(weights) * values
     ess = effective_sample_size(weights[:, -1])
     return _estimate(_returns(corrected, discount), ess, level)
 
 
-def switch(
+def switch_doubly_robust(
     rewards: ArrayLike,
     ratios: ArrayLike,
     action_values: ArrayLike,
@@ -173,33 +196,34 @@ def switch(
     discount: float = 1.0,
     level: float = 0.95,
 ) -> Estimate:
-    """Doubly robust, but the model alone if a weight is above the threshold: w becomes w 1(w <= threshold).
+    """Doubly robust up to a threshold of the weight, the model alone above it: w becomes w 1(w <= threshold).
 
-    A threshold of 0 is the direct method, infinity doubly robust; None takes the one of 30 with the least estimated
-    squared error, variance plus squared bias, as `shrunk` does.
+    A threshold of 0 is the direct method, infinity is doubly robust. None selects one of 30 thresholds: the one with
+    the lowest estimated squared error (variance plus squared bias, see `doubly_robust_with_shrinkage`).
 
-    For an episode of several steps (ours) w is the product up to a step and weighs the surprise of that step, reward
-    plus next value less action value. The interval of a given threshold ignores the bias. If the data choose it, the
-    interval is the value plus and minus doubly robust's half width, since the choice only tries to lower doubly
-    robust's error (ours: the papers give no interval), and `ess` is NaN. That holds the truth about as often as doubly
-    robust's; less often if a wrong model meets too few weights to be found out.
+    Two choices are ours. In an episode of several steps w is the product of the ratios up to a step. It weights the
+    error of the model in that step: reward plus next value minus action value. If the data select the threshold, the
+    interval has doubly robust's half width, since the selection only tries to lower doubly robust's error. Its coverage
+    is about doubly robust's, and lower if a wrong model has too few weights to show its error; `ess` is NaN. The
+    interval of a fixed threshold ignores the bias.
 
     Source:
         Wang, Agarwal & Dudík (2017), Optimal and adaptive off-policy evaluation in contextual bandits, ICML, section 3,
-        with the doubly robust estimator below the threshold; the choice as in `shrunk`.
+        with the doubly robust estimator below the threshold; the selection as in `doubly_robust_with_shrinkage`.
 
-    >>> switch([[4.0], [0.0]], [[9.0], [0.5]], [[1.0], [1.0]], [[1.0], [1.0]], threshold=2.0).value   # 1 and 1 - 0.5
+    >>> estimate = switch_doubly_robust([[4.0], [0.0]], [[9.0], [0.5]], [[1.0], [1.0]], [[1.0], [1.0]], threshold=2.0)
+    >>> estimate.value                                                    # the mean of 1 and 1 - 0.5
     0.75
     """
 
-    def soften(weights, at):
-        return np.where(weights <= at, weights, 0)
+    def cut(weights, threshold):
+        return np.where(weights <= threshold, weights, 0)
 
-    known = (rewards, ratios, action_values, values, discount, level)
-    return _softened(*known, soften, 1, threshold)
+    arrays = (rewards, ratios, action_values, values)
+    return _adapted_doubly_robust(arrays, discount, level, cut, 1, threshold)
 
 
-def shrunk(
+def doubly_robust_with_shrinkage(
     rewards: ArrayLike,
     ratios: ArrayLike,
     action_values: ArrayLike,
@@ -208,61 +232,79 @@ def shrunk(
     discount: float = 1.0,
     level: float = 0.95,
 ) -> Estimate:
-    """Doubly robust with optimistic shrinkage (DRos): w becomes limit w / (w² + limit), never above sqrt(limit) / 2.
+    """Doubly robust with optimistic shrinkage (DRos): w becomes limit w / (w² + limit), at most sqrt(limit) / 2.
 
-    Near 0 the limit gives the direct method, at infinity doubly robust. None takes the one of 30 with the least
-    estimated squared error: variance plus the square of the bias, estimated by the distance from doubly robust.
-    Episodes of several steps and the interval are as in `switch`.
+    A limit near 0 gives the direct method, infinity gives doubly robust. None selects one of 30 limits: the one with
+    the lowest estimated squared error. The bias is estimated by the distance from doubly robust. For episodes of
+    several steps and for the interval see `switch_doubly_robust`.
 
     Source:
         Su, Dimakopoulou, Krishnamurthy & Dudík (2020), Doubly robust off-policy evaluation with shrinkage, ICML,
         sections 3 and 5 (direct estimate of the bias).
     """
 
-    def soften(weights, at):
-        return weights / (1 + weights**2 / at)
+    def shrink(weights, limit):
+        return weights / (1 + weights**2 / limit)
 
-    known = (rewards, ratios, action_values, values, discount, level)
-    return _softened(*known, soften, 2, limit)
+    arrays = (rewards, ratios, action_values, values)
+    return _adapted_doubly_robust(arrays, discount, level, shrink, 2, limit)
 
 
-def _softened(
-    rewards, ratios, action_values, values, discount, level, soften, power, setting
-):
-    """Doubly robust with softened weights; None takes the setting with the least variance plus squared bias."""
-    rewards, ratios = _pair(rewards, ratios)
+def _adapted_doubly_robust(arrays, discount, level, adapt, power, setting):
+    """Return the doubly robust estimate with adapted weights.
+
+    Args:
+        arrays: Rewards, ratios, action values and values.
+        discount, level: See the module.
+        adapt: Function of weights and a setting; returns smaller weights.
+        power: Power of the weights that has the unit of the setting.
+        setting: None selects the setting with the smallest variance plus squared bias.
+    """
+    rewards, ratios, action_values, values = arrays
+    rewards, ratios = _validate_pair(rewards, ratios)
+    action_values = np.asarray(action_values, float)
     values = np.asarray(values, float)
     weights = np.cumprod(ratios, axis=1)
-    following = np.hstack([values[:, 1:], np.zeros((len(values), 1))])
-    surprises = rewards + discount * following - np.asarray(action_values, float)
+    next_values = np.hstack([values[:, 1:], np.zeros((len(values), 1))])
+    errors = rewards + discount * next_values - action_values
 
-    def parts(at):
-        return values[:, 0] + _returns(soften(weights, at) * surprises, discount)
+    def terms(setting):
+        correction = _returns(adapt(weights, setting) * errors, discount)
+        return values[:, 0] + correction
 
-    at = np.inf if setting is None else setting
-    ess = effective_sample_size(soften(weights, at)[:, -1])
-    estimate = _estimate(parts(at), ess, level)
+    fixed = np.inf if setting is None else setting
+    ess = effective_sample_size(adapt(weights, fixed)[:, -1])
+    estimate = _estimate(terms(fixed), ess, level)
     if setting is not None:
         return estimate
-    least = most = 1.0
+    settings = _setting_grid(weights, power)
+    squared_errors = []
+    for candidate in settings:
+        candidate_terms = terms(candidate)
+        bias = candidate_terms.mean() - estimate.value
+        variance = candidate_terms.var() / len(weights)
+        squared_errors.append(variance + bias**2)
+    best = settings[np.argmin(squared_errors)]
+    return _with_width_of(estimate, terms(best).mean())
+
+
+def _setting_grid(weights, power):
+    """Return 30 candidate settings, from the smallest to the largest weights."""
+    low = 1.0
+    high = 1.0
     if weights.any():
-        least, most = np.quantile(weights[weights > 0], (0.05, 1))
-    most = max(
-        most, 1e-100
-    )  # products of many ratios vanish, and a grid needs values above 0
-    least = max(least, 1e-8 * most)
-    grid = np.geomspace(least**power / 2, 100 ** (power - 1) * most**power, 30)
-    errors = []
-    for at in grid:
-        found = parts(at)
-        bias = found.mean() - estimate.value
-        errors.append(found.var() / len(weights) + bias**2)
-    return _like_robust(estimate, parts(grid[np.argmin(errors)]).mean())
+        low, high = np.quantile(weights[weights > 0], (0.05, 1))
+    # Products of many ratios vanish, and a geometric grid needs values above 0.
+    high = max(high, 1e-100)
+    low = max(low, 1e-8 * high)
+    last = 100 ** (power - 1) * high**power
+    return np.geomspace(low**power / 2, last, 30)
 
 
-def _like_robust(robust, value, least=0.0):
-    """Return a value that the data chose, with doubly robust's half width, or `least` if that is more."""
-    half = np.maximum((robust.high - robust.low) / 2, least)
+def _with_width_of(robust, value, min_half_width=0.0):
+    """Return a value that the data selected, with doubly robust's half width, or `min_half_width` if that is larger."""
+    robust_half_width = (robust.high - robust.low) / 2
+    half = np.maximum(robust_half_width, min_half_width)
     return Estimate(float(value), value - half, value + half, np.nan)
 
 
@@ -274,98 +316,134 @@ def magic(
     discount: float = 1.0,
     level: float = 0.95,
 ) -> Estimate:
-    """The best mixture of weighting the first j steps and leaving the rest to the model, over all j (MAGIC).
+    """Best mixture, over all j, of weights for the first j steps and the model for the rest (MAGIC).
 
-    From j = 0, the direct method, to all steps, weighted doubly robust (WDR: the weights of each step are divided by
-    their sum). The shares x, not below 0 and of sum 1, make x'(covariance + bias bias')x smallest: the sample
-    covariance of the parts of each episode, and a partial estimate's distance from the middle half of 200 bootstraps of
-    the one of all steps. Ours: steps that no weight reaches are left out, and the bootstraps always draw the same. The
-    interval is as in `switch`, or that of the mixture if it is wider.
+    j ranges from 0, the direct method, to all steps, weighted doubly robust (WDR: the weights of each step are divided
+    by their sum). The fractions x of the mixture, not below 0 and of sum 1, minimise x'(covariance + bias bias')x. The
+    covariance is that of the terms of each episode. The bias of an estimate is its distance from the middle half of 200
+    bootstrap values of the estimate with all steps.
+
+    Ours: steps that no weight reaches are left out, and the bootstrap has a fixed seed. The interval has doubly
+    robust's half width, or the half width of the mixture if that is larger.
 
     Source:
         Thomas & Brunskill (2016), Data-efficient off-policy policy evaluation for reinforcement learning, ICML.
     """
+    robust = doubly_robust(rewards, ratios, action_values, values, discount, level)
+    rewards, ratios = _validate_pair(rewards, ratios)
+    action_values = np.asarray(action_values, float)
+    values = np.asarray(values, float)
+    weights = np.cumprod(ratios, axis=1)
+    discounts = discount ** np.arange(rewards.shape[1])
+    errors = discounts * (rewards - action_values)
+    previous = _previous_weights(weights)
+    weighted_errors = _reached_steps(weights, errors)
+    weighted_values = _reached_steps(previous, discounts * values)
+    terms = _partial_terms(weighted_errors, weighted_values)
+    means = terms.mean(axis=0)
+    bootstrap = _bootstrap_values([weighted_errors, weighted_values])
+    low, high = np.nanquantile(bootstrap, (0.25, 0.75))
+    low = min(low, means[-1])
+    high = max(high, means[-1])
+    bias = means - np.clip(means, low, high)
+    covariance = np.cov(terms.T) / len(weights)
+    fractions = _best_fractions(covariance + np.outer(bias, bias))
+    mixture = _estimate(terms @ fractions, np.nan, level)
+    return _with_width_of(robust, mixture.value, mixture.high - mixture.value)
+
+
+def _previous_weights(weights):
+    """Return the weights before each step: 1, then the weights of the previous step."""
+    ones = np.ones((len(weights), 1))
+    return np.hstack([ones, weights[:, :-1]])
+
+
+def _reached_steps(weights, amounts):
+    """Return weights and amounts of the steps that any weight reaches."""
+    is_reached = weights.any(axis=0)
+    return weights[:, is_reached], amounts[:, is_reached]
+
+
+def _partial_terms(weighted_errors, weighted_values):
+    """Return the terms of each episode if its first 0, 1, … all steps are weighted, (episodes, steps + 1)."""
+    errors = _normalised_sums(*weighted_errors)
+    values = _normalised_sums(*weighted_values)
+    errors = np.hstack([np.zeros((len(errors), 1)), errors])
+    steps = np.arange(errors.shape[1])
+    last = values.shape[1] - 1
+    return errors + values[:, np.minimum(steps, last)]
+
+
+def _normalised_sums(weights, amounts):
+    """Return running sums over steps of amounts by normalised weights, (episodes, steps)."""
+    normalised = len(weights) * (weights / weights.sum(axis=0))
+    return np.cumsum(normalised * amounts, axis=1)
+
+
+def _bootstrap_values(weighted):
+    """Return 200 bootstrap values of the sum over steps of weighted means; NaN for a draw without any weight."""
+    n_episodes = len(weighted[0][0])
+    rng = np.random.default_rng(0)
+    uniform = np.full(n_episodes, 1 / n_episodes)
+    draws = rng.multinomial(n_episodes, uniform, 200)
+    total = 0
+    with np.errstate(invalid="ignore"):
+        for weights, amounts in weighted:
+            means = draws @ (weights * amounts) / (draws @ weights)
+            total = total + means.sum(axis=1)
+    return total
+
+
+def _best_fractions(matrix):
+    """Return the fractions x, not below 0 and of sum 1, that minimise x' matrix x."""
     from scipy.optimize import nnls
 
-    robust = doubly_robust(rewards, ratios, action_values, values, discount, level)
-    rewards, ratios = _pair(rewards, ratios)
-    weights = np.cumprod(ratios, axis=1)
-    later = discount ** np.arange(rewards.shape[1])
-    surprises = later * (rewards - np.asarray(action_values, float))
-    weighted = [
-        _reached(weights, surprises),
-        _reached(_before(weights), later * np.asarray(values, float)),
-    ]
-    blends = _partial(weighted)
-    means = blends.mean(axis=0)
-    count = len(weights)
-    draws = np.random.default_rng(0).multinomial(count, np.full(count, 1 / count), 200)
-    with np.errstate(invalid="ignore"):  # a draw of episodes without any weight is NaN
-        drawn = sum(
-            (draws @ (weights * amounts) / (draws @ weights)).sum(axis=1)
-            for weights, amounts in weighted
-        )
-    low, high = np.nanquantile(drawn, (0.25, 0.75))
-    bias = means - np.clip(means, min(low, means[-1]), max(high, means[-1]))
-    sizes, axes = np.linalg.eigh(np.cov(blends.T) / count + np.outer(bias, bias))
+    sizes, axes = np.linalg.eigh(matrix)
     root = np.sqrt(np.maximum(sizes, 0))[:, None] * axes.T
-    # The least of |root x|² + (1'x - 1)² lies on the same ray as the least of |root x|² among shares.
-    system = np.vstack([root / (np.abs(root).max() or 1), np.ones(len(root))])
-    shares, _ = nnls(system, np.eye(len(root) + 1)[-1])
-    mixed = _estimate(blends @ (shares / shares.sum()), np.nan, level)
-    return _like_robust(robust, mixed.value, mixed.high - mixed.value)
-
-
-def _before(weights):
-    """Return the weights before each step: 1, then those of the step before."""
-    return np.hstack([np.ones((len(weights), 1)), weights[:, :-1]])
-
-
-def _reached(weights, amounts):
-    """Return weights and amounts of the steps that any weight reaches."""
-    steps = weights.any(axis=0)
-    return weights[:, steps], amounts[:, steps]
-
-
-def _partial(weighted):
-    """Return the parts of each episode if its first 0, 1, … all steps are weighted, (episodes, steps + 1)."""
-    surprises, models = (
-        np.cumsum(len(weights) * (weights / weights.sum(axis=0)) * amounts, axis=1)
-        for weights, amounts in weighted
-    )
-    surprises = np.hstack([np.zeros((len(surprises), 1)), surprises])
-    steps = np.minimum(np.arange(surprises.shape[1]), models.shape[1] - 1)
-    return surprises + models[:, steps]
+    # The minimum of |root x|² + (1'x - 1)² is on the same ray as the minimum of |root x|² among fractions.
+    scale = np.abs(root).max() or 1
+    system = np.vstack([root / scale, np.ones(len(root))])
+    target = np.eye(len(system))[-1]
+    solution, _ = nnls(system, target)
+    return solution / solution.sum()
 
 
 # ---------------------------------------------------------------- parts of all estimators
 
 
-def _pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
+def _validate_pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
     """Return rewards and ratios as valid arrays (episodes, steps)."""
     rewards = numbers("rewards", rewards)
     ratios = numbers("ratios", ratios)
     demand(
         rewards.ndim == 2 and rewards.shape == ratios.shape and len(rewards) > 1,
-        "rewards and ratios are two arrays (episodes, steps) of at least 2 episodes; "
+        "rewards and ratios must be two arrays (episodes, steps) of at least 2 episodes; "
         f"got {rewards.shape} and {ratios.shape}",
     )
-    demand((ratios >= 0).all(), "a ratio of probabilities is not below 0")
+    demand((ratios >= 0).all(), "a ratio of probabilities must not be below 0")
     return rewards, ratios
 
 
 def _returns(rewards, discount):
     """Return the discounted sums (episodes,) of rewards (episodes, steps)."""
     rewards = np.asarray(rewards, float)
-    demand(rewards.ndim == 2, "rewards have the axes (episodes, steps)")
-    return rewards @ number("discount", discount, 0, 1) ** np.arange(rewards.shape[1])
+    demand(
+        rewards.ndim == 2,
+        f"rewards must have the axes (episodes, steps); got shape {rewards.shape}",
+    )
+    steps = np.arange(rewards.shape[1])
+    discounts = number("discount", discount, 0, 1) ** steps
+    return rewards @ discounts
 
 
-def _estimate(parts, ess, level, value=None):
-    """Return the mean of the parts of each episode, or another value, with the interval of their spread.
+def _estimate(terms, ess, level, value=None):
+    """Return the mean of the terms of each episode, or another value, with the interval of their spread.
 
-    If no weight is left (ess 0) the ends are NaN.
+    The ends are NaN if all weights are 0 (ess 0).
     """
-    value = float(parts.mean() if value is None else value)
-    half = float(half_width(parts.std(ddof=1), len(parts), level)) if ess else np.nan
+    value = float(terms.mean() if value is None else value)
+    half = np.nan
+    if ess:
+        deviation = terms.std(ddof=1)
+        half = float(half_width(deviation, len(terms), level))
     return Estimate(value, value - half, value + half, ess)
