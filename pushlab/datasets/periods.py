@@ -42,8 +42,8 @@ class Period:
         """Return the table; raise ValueError if it has contexts only."""
         if not self.answered:
             raise ValueError(
-                "this period of a hand-out has contexts but no notifications or actions; "
-                "to practise, use period='history'"
+                "a hand-out has only the contexts of this period; the person who scores answers has the rest. "
+                "To practise, use period='history'"
             )
         return self.table
 

@@ -51,7 +51,7 @@ from pushlab.plots.style import (
 Reports = Report | Sequence[Report]  # several: lifetimes of one syllabus
 
 
-def _as_list(reports):
+def _as_list(reports: Reports) -> list[Report]:
     """Return one or several reports as a list; raise TypeError for anything else."""
     reports = [reports] if isinstance(reports, Report) else list(reports)
     if not reports or not all(isinstance(report, Report) for report in reports):
