@@ -16,8 +16,8 @@ from .datasets.reading import load_user as load_user
 from .datasets.reading import load_users as load_users
 from .envs.world import World as World
 from .experiments.sweep import sweep as sweep
-from .ground.faults import BadData as BadData
 from .ground.files import data_dir as data_dir
+from .ground.issues import BadData as BadData
 from .ground.seeds import episode_seed as episode_seed
 from .ground.seeds import part_seed as part_seed
 from .lifetimes.experts import Experts as Experts

@@ -16,9 +16,9 @@ import typer
 
 from pushlab.experiments.bench.command import bench
 from pushlab.experiments.command import sweep_command
-from pushlab.ground.commands import ended_by, say
-from pushlab.ground.store import no_cache
 from pushlab.lifetimes.command import experts_app, lifelong
+from pushlab.utils.cache import no_cache
+from pushlab.utils.commands import echo, exit_on_error
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -67,10 +67,10 @@ ReplaceOption = Annotated[
 @app.command()
 def envs():
     """List the environments."""
-    from pushlab.envs import REMOTE, TABLE
+    from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
 
-    width = max(len(name) for name, *_ in TABLE)
-    for name, _, description in (*TABLE, REMOTE):
+    width = max(len(name) for name, *_ in ENVIRONMENTS)
+    for name, _, description in (*ENVIRONMENTS, REMOTE_ENVIRONMENT):
         typer.echo(f"{name:{width}}  {description}")
 
 
@@ -112,10 +112,10 @@ def check(
 ):
     """Read a data set as the environments do, and print its load report or every fault."""
     from pushlab.datasets.reading import list_users, load_user
-    from pushlab.ground.faults import BadData, Fault, refuse
+    from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
-    faults: list = []
-    with ended_by(1):
+    issues: list = []
+    with exit_on_error(1):
         users: list[str | None] = [user or None]
         if not user and Path(path).exists():
             users = [*list_users(path)] or [None]
@@ -123,13 +123,15 @@ def check(
             try:
                 typer.echo(load_user(path, user=name, schema=schema).report())
             except BadData as error:
-                faults += error.faults
+                issues += error.issues
             except Exception as error:  # so that the other users are read too
                 if len(users) == 1:
                     raise
-                right = f"this user can't be read ({type(error).__name__}: {error})"
-                faults.append(Fault(str(name), right=right))
-        refuse(faults)
+                valid_values = (
+                    f"this user can't be read ({type(error).__name__}: {error})"
+                )
+                issues.append(DataIssue(str(name), valid_values=valid_values))
+        raise_issues(issues)
 
 
 @data.command()
@@ -156,13 +158,13 @@ def collect(
         all_places,
         fetch_facts,
         read_facts,
-        strongest,
+        strongest_facts,
         usual_places,
         write_facts,
     )
-    from pushlab.ground.files import read_text
+    from pushlab.utils.files import read_text
 
-    with ended_by(1):
+    with exit_on_error(1):
         if not replace and os.path.lexists(out):
             raise FileExistsError(f"{out} exists already; replace it with --replace")
         if heads is None:
@@ -174,7 +176,7 @@ def collect(
             all_facts = fetch_facts(objects, limit)
         else:
             all_facts = read_facts(source, objects)
-        facts = strongest(all_facts, limit, objects)
+        facts = strongest_facts(all_facts, limit, objects)
         if not facts:
             raise ValueError(
                 f"{source} has no places for any of the {len(objects)} objects"
@@ -215,7 +217,7 @@ def make_user(
 
     from pushlab.users.synthesis import HANDOUT, make_user, write_private_user
 
-    with ended_by(1):
+    with exit_on_error(1):
         user_seed = secrets.randbits(128) if seed is None else seed
         user = make_user(user_seed, name, open_rate=open_rate, per_quarter=per_quarter)
         write_private_user(user, out)
@@ -245,9 +247,9 @@ def contexts(
 ):
     """Write a challenge's contexts to CSV: `id`, which a submission can refer to, and the features."""
     from pushlab.challenges.challenge import Challenge
-    from pushlab.ground.files import write_text
+    from pushlab.utils.files import write_text
 
-    with ended_by(1):
+    with exit_on_error(1):
         table = Challenge.load(user, data=data, period=period).contexts
         write_text(out, table.to_csv(index=False, lineterminator="\n"), replace)
     typer.echo(f"{len(table):,} contexts of {user} were written to {out}")
@@ -297,7 +299,7 @@ def score(
     """Score a submission, or all in a folder; print the scorecard and write it as JSON, CSV and PNG."""
     from pushlab.challenges.challenge import Challenge
 
-    with ended_by(2):
+    with exit_on_error(2):
         task = Challenge.load(
             user, data=data, period=period, judge=judge, opening=opening
         )
@@ -322,9 +324,9 @@ def _score_one(path, arguments, folder, pictures):
     """Print and save the scorecard of one submission."""
     from pushlab.challenges.submissions import score_file
 
-    with ended_by(1):
+    with exit_on_error(1):
         card = score_file(path, *arguments)
-    say(card.report())
+    echo(card.report())
     _finish(lambda: card.save(folder, pictures is not False), folder)
 
 
@@ -332,10 +334,10 @@ def _score_each(submissions, arguments, folder, pictures):
     """Print and save the leaderboard of a folder of submissions."""
     from pushlab.challenges.scorecard import leaderboard
     from pushlab.challenges.submissions import save_scores, score_folder
-    from pushlab.ground.faults import BadData
+    from pushlab.utils.issues import BadData
 
     is_terminal = bool(sys.stderr and sys.stderr.isatty())
-    with ended_by(2):
+    with exit_on_error(2):
         cards, faulty, skipped = score_folder(
             submissions, *arguments, progress=is_terminal
         )
@@ -344,16 +346,16 @@ def _score_each(submissions, arguments, folder, pictures):
     table = "no submission could be scored"
     if cards:
         table = leaderboard(cards).to_string(index=False, float_format="%.3f")
-    say(table)
+    echo(table)
     for name, reason in skipped.items():
-        say(f"{name} was skipped: {reason}", err=True)
+        echo(f"{name} was skipped: {reason}", err=True)
     if faulty:
-        faults = []
+        issues = []
         for error in faulty.values():
-            faults += error.faults
+            issues += error.issues
         count = len(cards) + len(faulty)
-        say(
-            f"{len(faulty)} of {count} submissions could not be scored\n{BadData(faults)}",
+        echo(
+            f"{len(faulty)} of {count} submissions could not be scored\n{BadData(issues)}",
             err=True,
         )
     status = 1 if faulty else 0
@@ -365,9 +367,9 @@ def _finish(save, folder, status=0):
     try:
         save()
     except OSError as error:
-        say(f"the result can't be written to {folder}: {error}", err=True)
+        echo(f"the result can't be written to {folder}: {error}", err=True)
         raise typer.Exit(2) from None
-    say(f"written to {folder}")
+    echo(f"written to {folder}")
     raise typer.Exit(status)
 
 
@@ -376,7 +378,7 @@ for plugin in entry_points(group="pushlab.commands"):
     try:
         plugin.load()(app)
     except ImportError as error:
-        say(
+        echo(
             f"the commands of {plugin.name} can't be loaded ({error}); pip install 'pushlab[serve]'",
             err=True,
         )
@@ -393,7 +395,7 @@ def main():
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
         app()
     except OSError as error:  # for example, standard output on a full disk
-        say(f"pushlab stopped: {error}", err=True)
+        echo(f"pushlab stopped: {error}", err=True)
         sys.exit(2)
 
 

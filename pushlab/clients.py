@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from gymnasium import spaces
 
-from pushlab.envs.shell import Env, at_row
-from pushlab.ground.arguments import bring, demand, has_columns
-from pushlab.logs.folders import read_log, write_log
-from pushlab.logs.rollout import episode_table, put_together
+from pushlab.envs.env import Env, index_nested
+from pushlab.logs.files import read_log, write_log
+from pushlab.logs.rollout import build_log, episode_table
+from pushlab.utils.arguments import import_optional, require, validate_columns
 
 __all__ = ["from_minari", "to_minari", "to_sb3_vec"]
 
@@ -49,9 +49,9 @@ def to_sb3_vec(
         ImportError: If stable-baselines3 isn't installed.
         ValueError: If observations are tuples. The room needs `encoding="index"`.
     """
-    base = bring("stable_baselines3.common.vec_env:VecEnv", "to_sb3_vec")
+    base = import_optional("stable_baselines3.common.vec_env:VecEnv", "to_sb3_vec")
     batch = gym.make_vec(name, num_envs, autoreset_mode="SameStep", **arguments)
-    demand(
+    require(
         not isinstance(batch.single_observation_space, spaces.Tuple),
         "stable-baselines3 doesn't support tuple observations; use encoding='index' for the room",
     )
@@ -65,7 +65,7 @@ def to_sb3_vec(
 
         def reset(self):
             options = self._options[0]
-            demand(
+            require(
                 self._options.count(options) == self.num_envs,
                 "all copies of a batch must have the same reset options",
             )
@@ -104,7 +104,7 @@ def to_sb3_vec(
             rows = list(self._get_indices(indices))
             if method_name == "action_masks":
                 return list(world.action_masks()[rows])
-            demand(
+            require(
                 method_name == "compute_reward",
                 "copies of a batch only have the methods action_masks and compute_reward; got "
                 f"{method_name!r}: use a DummyVecEnv",
@@ -177,8 +177,8 @@ def to_minari(
         ImportError: If Minari isn't installed.
         ValueError: If the columns don't match the environment, or episodes are incomplete.
     """
-    minari = bring("minari", "to_minari")
-    has_columns(log, "last", "terminated", "truncated", what="the log")
+    minari = import_optional("minari", "to_minari")
+    validate_columns(log, "last", "terminated", "truncated", table_name="the log")
     if isinstance(env, str):
         env = gym.make(env)
     columns = _matching_columns(log, "obs")
@@ -187,7 +187,7 @@ def to_minari(
     episode = (log["step"] == 0).cumsum()
     buffers = []
     for _, rows in log.groupby(episode.to_numpy()):
-        demand(
+        require(
             (rows["step"] == np.arange(len(rows))).all(),
             f"the episode from row {rows.index[0]} is incomplete; its steps must count from 0",
         )
@@ -230,7 +230,7 @@ def _elements(log, space, name):
         return elements
     columns = _matching_columns(log, name)
     size = int(np.prod(space.shape or ()))
-    demand(
+    require(
         len(columns) == size,
         f"{space!r:.80} needs {size} columns {name}.…; the log has {len(columns)}",
     )
@@ -263,18 +263,18 @@ def from_minari(dataset: Any) -> pd.DataFrame:
         steps = []
         for row in range(count):
             step = (
-                at_row(episode.observations, row),
-                at_row(episode.actions, row),
+                index_nested(episode.observations, row),
+                index_nested(episode.actions, row),
                 episode.rewards[row],
                 episode.terminations[row],
                 episode.truncations[row],
                 # Counted from the end, since infos can begin with the reset's.
-                at_row(infos, row - count),
+                index_nested(infos, row - count),
                 np.nan,
                 None,
             )
             steps.append(step)
-        last = at_row(episode.observations, count)
+        last = index_nested(episode.observations, count)
         tables.append(episode_table(world, number, steps, last))
     run = dataset.spec.dataset_id
     name = run if spec is None else spec.id.split("/")[-1]
@@ -290,5 +290,5 @@ def from_minari(dataset: Any) -> pd.DataFrame:
         "task": name,
         "params": "{}",
     }
-    log = put_together(tables, constant)
+    log = build_log(tables, constant)
     return log.rename(columns={"info.propensity": "propensity"})

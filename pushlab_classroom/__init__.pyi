@@ -8,4 +8,4 @@ from .export import export as export
 from .export import replay as replay
 from .remote import RemoteEnv as RemoteEnv
 from .remote import RemoteVectorEnv as RemoteVectorEnv
-from .server import running as running
+from .server import running_server as running_server

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from pushlab.ground.arguments import demand, whole
-from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.files import new_folder, write_text
 from pushlab.users.synthesis import HANDOUT, make_user, write_handout
+from pushlab.utils.arguments import require, validate_integer
+from pushlab.utils.files import new_folder, write_text
+from pushlab.utils.issues import DataIssue, raise_issues
 from pushlab_classroom.database import (
     EPISODES,
     GAMES,
@@ -58,13 +58,13 @@ def new_class(
     names = clean_names(teams)
     [name] = clean_names([name], "name")
     is_valid_seed = seed is None or str(seed).strip()
-    demand(
+    require(
         is_valid_seed,
         f"seed must be a text that is hard to guess, or None; got {seed!r}",
     )
-    whole("episodes", episodes, 2, 50)
-    whole("per_quarter", per_quarter, 100, 5000)
-    whole("days", days, 1, 28)
+    validate_integer("episodes", episodes, 2, 50)
+    validate_integer("per_quarter", per_quarter, 100, 5000)
+    validate_integer("days", days, 1, 28)
     secret = new_secret(seed).hex()
     tokens = {team: secrets.token_hex(32) for team in names}
     readme = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
@@ -104,22 +104,22 @@ def clean_names(teams, file="teams", first_row=1):
     names = [
         " ".join(unicodedata.normalize("NFC", str(team)).split()) for team in teams
     ]
-    demand(
+    require(
         1 <= len(names) <= MAX_TEAMS,
         f"a class has 1 to {MAX_TEAMS} teams; got {len(names)}",
     )
-    faults = []
+    issues = []
     seen = {}
     for row, name in enumerate(names, first_row):
         first, other = seen.setdefault(name.casefold(), (row, name))
-        right = ""
+        valid_values = ""
         if not name.isprintable() or not 1 <= len(name) <= MAX_NAME_LENGTH:
-            right = f"a name of 1 to {MAX_NAME_LENGTH} printable characters"
+            valid_values = f"a name of 1 to {MAX_NAME_LENGTH} printable characters"
         elif first != row:
-            right = f"a unique name; row {first} has {other!r}"
-        if right:
-            faults.append(Fault(file, row, "team", name, right))
-    refuse(faults)
+            valid_values = f"a unique name; row {first} has {other!r}"
+        if valid_values:
+            issues.append(DataIssue(file, row, "team", name, valid_values))
+    raise_issues(issues)
     return names
 
 
@@ -139,7 +139,7 @@ def new_token(folder: Path | str, team: str) -> str:
         n_changed = connection.execute(update, (_hash(token), team)).rowcount
         rows = connection.execute("SELECT name FROM teams ORDER BY id")
         names = ", ".join(name for (name,) in rows)
-        demand(n_changed, f"there is no team {team!r}; the teams are {names}")
+        require(n_changed, f"there is no team {team!r}; the teams are {names}")
     return token
 
 

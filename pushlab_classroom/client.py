@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from pushlab.ground.arguments import demand, number
+from pushlab.utils.arguments import require, validate_number
 
 RETRY_STATUSES = (429, 502, 503, 504)  # of a server or proxy that may answer later
 ADDRESS = (
@@ -44,7 +44,7 @@ class Refused(ValueError):
         return f"the server refused the request ({self.status}): {error}; {self.content.get('right')}"
 
 
-class Link:
+class ServerConnection:
     """A persistent connection to the server of a class.
 
     An unanswered request is repeated unchanged. Steps of an episode are numbered, so a server that has already played a
@@ -68,12 +68,12 @@ class Link:
         url = os.environ.get("PUSHLAB_URL") if url is None else url
         token = os.environ.get("PUSHLAB_TOKEN") if token is None else token
         match = re.fullmatch(ADDRESS, url) if isinstance(url, str) else None
-        demand(
+        require(
             match and int((match[2] or ":0")[1:]) < 2**16,
             "url, or $PUSHLAB_URL, must be the address of the class: it begins with https:// (or http://), has no @, ? "
             "or #, and its port is at most 65535",
         )
-        demand(
+        require(
             isinstance(token, str) and re.fullmatch(r"\s*[!-~]+\s*", token),
             "token, or $PUSHLAB_TOKEN, must be the token that the lecturer gave your team, not the team's name",
         )
@@ -85,7 +85,7 @@ class Link:
                 stacklevel=2,
             )
         self.url = parts.geturl()
-        self.patience = number("patience", patience, 0)
+        self.patience = validate_number("patience", patience, 0)
         self._path = parts.path
         kind = HTTPSConnection if is_encrypted else HTTPConnection
         self._connect = lambda: kind(parts.hostname, parts.port, timeout=30.0)
@@ -221,4 +221,6 @@ def hand_in(
         data = answers.to_csv(index=False, lineterminator="\n").encode()
     else:
         data = Path(answers).read_bytes()
-    return Link(url, token).request("POST", "/api/answers", data, "text/csv")
+    return ServerConnection(url, token).request(
+        "POST", "/api/answers", data, "text/csv"
+    )

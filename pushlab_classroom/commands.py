@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.ground.commands import ended_by, say, with_options
+from pushlab.utils.commands import dataclass_options, echo, exit_on_error
 from pushlab_classroom.server import Limits
 
 class_app = typer.Typer(
@@ -63,14 +63,14 @@ def new(
     tokens: Tokens = None,
 ) -> None:
     """Create a class: private users, a hand-out, and a token for each team, which is shown only once."""
-    from pushlab.ground.files import csv_text, write_text
-    from pushlab.ground.tables import read_table, word
+    from pushlab.utils.files import csv_text, write_text
+    from pushlab.utils.tables import read_table, text_rule
     from pushlab_classroom.administration import clean_names, new_class
 
-    with ended_by(1):
+    with exit_on_error(1):
         if tokens is not None and os.path.lexists(tokens):
             raise FileExistsError(f"{tokens} already exists; choose another file")
-        names = read_table(teams, {"team": word()})["team"]
+        names = read_table(teams, {"team": text_rule()})["team"]
         names = clean_names(names, teams.name, first_row=2)
         tokens_by_team = new_class(
             folder, names, seed, episodes, per_quarter, days, name=folder.name
@@ -80,7 +80,7 @@ def new(
             typer.echo(text, nl=False)
         else:
             write_text(tokens, text, replace=False, mode=0o600)
-    say(
+    echo(
         f"{folder} is a class of {len(tokens_by_team)} teams. Give the teams {folder / 'handout'}, and each team its "
         f"token, which is stored nowhere else.\nStart the server with  pushlab serve {folder}",
         err=True,
@@ -94,7 +94,7 @@ def token(
     """Create a new token for a team and print it. The old one becomes invalid."""
     from pushlab_classroom.administration import new_token
 
-    with ended_by(1):
+    with exit_on_error(1):
         typer.echo(new_token(folder, team))
 
 
@@ -103,7 +103,7 @@ def close(folder: Class) -> None:
     """Close a class for good: it accepts no more scored episodes and uploads, and private halves are scored."""
     from pushlab_classroom.administration import close_class
 
-    with ended_by(1):
+    with exit_on_error(1):
         close_class(folder)
     typer.echo(
         f"{folder} is closed for good. For the final standings:  pushlab class board {folder}"
@@ -118,7 +118,7 @@ def export_class(
     """Write the standings, and all episodes as logs for metrics and notebooks."""
     from pushlab_classroom.export import export
 
-    with ended_by(1):
+    with exit_on_error(1):
         export(folder, out)
     typer.echo(f"results written to {out}")
 
@@ -133,7 +133,7 @@ def replay_episode(
     """Replay an episode from the stored actions and compare both. Differences are printed, with exit status 1."""
     from pushlab_classroom.export import replay
 
-    with ended_by(1):
+    with exit_on_error(1):
         is_same, differences = replay(folder, episode)
     if not is_same:
         typer.echo(differences.to_string())
@@ -147,12 +147,12 @@ def board(folder: Class) -> None:
     from pushlab_classroom.database import ClassDatabase
     from pushlab_classroom.standings import standings
 
-    with ended_by(1):
+    with exit_on_error(1):
         table = standings(ClassDatabase(folder))
         typer.echo(table.to_string(index=False, float_format="%.3f"))
 
 
-@with_options(Limits)
+@dataclass_options(Limits)
 def serve(
     folder: Class,
     host: Annotated[
@@ -179,7 +179,7 @@ def serve(
 
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     limits = {name: value for name, value in options.items() if value is not None}
-    with ended_by(1):
+    with exit_on_error(1):
         serve(folder, host, port, Limits(**limits), behind_proxy)
 
 
@@ -193,11 +193,11 @@ def hand_in(
     from pushlab_classroom.client import hand_in
 
     token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
-    with ended_by(1):
+    with exit_on_error(1):
         result = hand_in(answers, url, token)
     for note in result["notes"]:
-        say(f"note: {note}")
-    say(
+        echo(f"note: {note}")
+    echo(
         f"score: {result['public']:.3f} of the catalogue's best on the public half (interval {result['low']:.3f} to "
         f"{result['high']:.3f}); {result['left']} uploads left"
     )

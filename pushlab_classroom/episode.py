@@ -9,14 +9,14 @@ from functools import cache
 
 import numpy as np
 
-from pushlab.envs.shell import Env, reader_of
+from pushlab.envs.env import Env, action_validator
 from pushlab.metrics.push import POINTS
-from pushlab.users.synthesis import shared_texts
+from pushlab.users.synthesis import shared_files
 from pushlab_classroom.private_users import (
     PrivateUser,
     derive,
+    expected_points_and_best,
     make_world,
-    points_of,
     private_user,
 )
 
@@ -24,7 +24,7 @@ PUT_OFF = 2  # actions of push
 STAND_BY = 4
 # Attributes of a world that the client gets, if the world has them.
 ATTRIBUTES = (
-    "candidates observation_names action_names action_choices actions fates worths "
+    "candidates observation_names action_names action_choices actions status_names status_rewards "
     "weights horizon"
 ).split()
 
@@ -73,7 +73,7 @@ class ReplayedEpisode:
         seed = derive(secret, "life", *labels)
         self.world = make_world(row["game"], user, seed, settings["days"])
         self.env = Env(self.world)
-        self.read_action = reader_of(self.world)
+        self.read_action = action_validator(self.world)
         self.team = row["team"]
         self.scored = bool(row["scored"])
         self.length = None
@@ -81,7 +81,7 @@ class ReplayedEpisode:
         if row["game"] == "evalumap2":
             self.length = len(self.world)
             codes = np.repeat(self.world.candidates[:1], self.length, axis=0)
-            self.best = points_of(self.world, codes)[1].tolist()
+            self.best = expected_points_and_best(self.world, codes)[1].tolist()
         self.step = 0
         self.is_over = False
         self.answer = {}
@@ -138,7 +138,7 @@ def describe(game, per_quarter, days):
     """
     world = make_world(game, PrivateUser(0, None, per_quarter), 0, days)
     content = {key: to_json_types(getattr(world, key, None)) for key in ATTRIBUTES}
-    content["schema"] = json.loads(shared_texts()["schema.json"])
+    content["schema"] = json.loads(shared_files()["schema.json"])
     content["observation"] = _describe_space(world.observation_space)
     content["action"] = _describe_space(world.action_space)
     return content

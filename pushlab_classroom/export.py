@@ -7,8 +7,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.files import csv_text, json_text, new_folder, safe_cell, write_text
-from pushlab.logs.rollout import episode_table, put_together
+from pushlab.logs.rollout import build_log, episode_table
+from pushlab.utils.files import (
+    csv_text,
+    escape_formula,
+    json_text,
+    new_folder,
+    write_text,
+)
 from pushlab_classroom.database import EPISODES, GAMES, ClassDatabase, read_episode
 from pushlab_classroom.episode import ReplayedEpisode, to_json
 from pushlab_classroom.private_users import PrivateUser, make_world
@@ -59,7 +65,7 @@ def export(folder: Path | str, out: Path | str) -> Path:
     - standings.csv: one row per team and game
     - episodes.csv, uploads.csv: one row per episode, and per upload
     - logs/<game>/<team>.csv: the scored episodes in the format of `rollout`. Block and task are those of the user;
-      response_time is the time between two answers. `pushlab.logs.folders.lifetime_log` converts it to a lifetime
+      response_time is the time between two answers. `pushlab.logs.files.lifetime_log` converts it to a lifetime
 
     Args:
         folder: Folder of the class.
@@ -76,7 +82,7 @@ def export(folder: Path | str, out: Path | str) -> Path:
     }
     settings = database.settings
     user = PrivateUser(0, None, settings["per_quarter"])
-    with new_folder(Path(out), mark=MARKER) as new:
+    with new_folder(Path(out), marker_file=MARKER) as new:
         write_text(new / MARKER, json_text(settings))
         for name, table in tables.items():
             cells = table.astype(object).where(table.notna(), "").to_numpy().tolist()
@@ -114,9 +120,9 @@ def _team_log(database, team, game, world):
             rows.append((observation, json.loads(action), *outcome, elapsed, None))
             observation = answer["observation"]
         constant = {
-            "run": safe_cell(f"{team} {game}"),
+            "run": escape_formula(f"{team} {game}"),
             "env": game,
-            "agent": safe_cell(team),
+            "agent": escape_formula(team),
             "seed": 0,
             "lifetime": 0,
             "phase": f"{len(tables) + 1}.train",
@@ -126,5 +132,5 @@ def _team_log(database, team, game, world):
             "params": "{}",
         }
         table = episode_table(world, episode.number, rows, observation)
-        tables.append(put_together([table], constant))
+        tables.append(build_log([table], constant))
     return pd.concat(tables, ignore_index=True) if tables else None

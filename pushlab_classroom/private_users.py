@@ -29,8 +29,13 @@ from pushlab.datasets.schema import Schema
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
 from pushlab.envs.push.world import Push
 from pushlab.metrics.push import expected_points
-from pushlab.users.phone import CATALOGUE, CATALOGUE_COLUMNS, FIRST_DAY, QUARTER
-from pushlab.users.synthesis import SECOND, draw_persona, engage, shared_texts
+from pushlab.users.phone import CATALOGUE, CATALOGUE_COLUMNS, FIRST_DAY, PERIOD_DAYS
+from pushlab.users.synthesis import (
+    MICROSECONDS_PER_SECOND,
+    draw_persona,
+    shared_files,
+    simulate_engagements,
+)
 
 PRACTICE_USERS = 3
 MIN_OPEN_RATE = 0.1  # the range of `draw_persona`
@@ -93,13 +98,13 @@ class PrivateUser:
                 both periods have all days.
         """
         persona = draw_persona(self.seed, self.open_rate, self.per_quarter)
-        rows, taste = engage(persona, seed, days)
+        rows, taste = simulate_engagements(persona, seed, days)
         start = np.datetime64(FIRST_DAY, "us")
         table = pd.DataFrame(rows)
         for name in ("posted", "removed"):
             table[name] = start + rows[name].astype("timedelta64[us]")
         table["action"] = np.where(rows["opened"], "opened", "dismissed")
-        table["response_time"] = rows["response"] / SECOND
+        table["response_time"] = rows["response"] / MICROSECONDS_PER_SECOND
         is_past = table["posted"] < start + np.timedelta64(history, "D")
         schema, catalogue = schema_and_catalogue()
         periods = {
@@ -114,7 +119,7 @@ class PrivateUser:
 @cache
 def schema_and_catalogue():
     """Return the schema and the catalogue of all users of all classes."""
-    schema = Schema.from_dict(json.loads(shared_texts()["schema.json"]))
+    schema = Schema.from_dict(json.loads(shared_files()["schema.json"]))
     return schema, pd.DataFrame(CATALOGUE, columns=CATALOGUE_COLUMNS)
 
 
@@ -147,13 +152,13 @@ def challenge_user(settings):
 def make_world(game, user, seed, days):
     """Return the world of an episode with new days of a user. In evalumap1 the days are those of the hand-out."""
     if game == "evalumap1":
-        return EvalUMAP1(user.simulate(user.seed, 2 * QUARTER, QUARTER))
+        return EvalUMAP1(user.simulate(user.seed, 2 * PERIOD_DAYS, PERIOD_DAYS))
     if game == "evalumap2":
-        return EvalUMAP2(user.simulate(seed, QUARTER))
+        return EvalUMAP2(user.simulate(seed, PERIOD_DAYS))
     return Push(user.simulate(seed, days + SPARE_DAYS), days=(0, days), horizon=days)
 
 
-def points_of(world, codes):
+def expected_points_and_best(world, codes):
     """Return the expected points of answers to all contexts, and of the best answers, shape (contexts,) each.
 
     Args:

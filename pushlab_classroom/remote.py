@@ -12,19 +12,21 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import concatenate, create_empty_array
 
 from pushlab.datasets.schema import Schema
-from pushlab.envs.batch import VectorEnv
-from pushlab.envs.push.story import words_of
-from pushlab.envs.shell import Env, Spec
+from pushlab.envs.env import Env, SpecDescriptor
+from pushlab.envs.push.decoding import decode_observation
+from pushlab.envs.vector_env import VectorEnv
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, meant, one_of
-from pushlab_classroom.client import Link, Refused
+from pushlab.utils.arguments import require, suggestion, validate_choice
+from pushlab_classroom.client import Refused, ServerConnection
 
 # Name of the local environment of each game, and of its drawing.
 GAMES = {"evalumap2": ("evalumap2-v0", "phone"), "push": ("push-v0", "inbox")}
 ARGUMENTS = "url token game scored patience render_mode".split()
 # Attributes that the server's description has under the same names.
-DESCRIBED = "observation_names action_names action_choices actions fates weights horizon".split()
-MAX_ARRIVALS = 256  # per day, so that info["fates"] has the same length in all episodes
+DESCRIBED = "observation_names action_names action_choices actions status_names weights horizon".split()
+MAX_ARRIVALS = (
+    256  # per day, so that info["statuses"] has the same length in all episodes
+)
 
 
 class Remote(World):
@@ -33,7 +35,7 @@ class Remote(World):
     Observation, action, reward and end are those of the local world.
 
     Info:
-        The entries that a real phone would show: "opened" and "actual" in evalumap2-v0. In push-v0, "fates" has the
+        The entries that a real phone would show: "opened" and "actual" in evalumap2-v0. In push-v0, "statuses" has the
         same length in all episodes, with 0 at the end for notifications that never arrive. The user is unknown.
 
     Start:
@@ -54,7 +56,7 @@ class Remote(World):
         name: Name of the local world.
         game, scored, episodes_left: See above.
         schema, candidates, observation_names, action_names, action_choices, labels: As in the local world.
-        actions, fates, worths, weights, horizon: In push-v0.
+        actions, status_names, status_rewards, weights, horizon: In push-v0.
 
     Seeds: the server draws all random numbers. The seed of reset() only seeds the environment's own `np_random`, and
     the id is registered as `nondeterministic`.
@@ -73,7 +75,7 @@ class Remote(World):
     Logs have the name of the local world, so its metrics and pictures apply. The task in the log is scored or practice.
     """
 
-    unlogged = ("fates",)
+    unlogged_info = ("statuses",)
     task = ""
 
     def __init__(
@@ -87,11 +89,12 @@ class Remote(World):
     ):
         for name in unknown:  # a TypeError from gym.make would show the token
             raise ValueError(
-                f"pushlab/Remote-v0 has no argument {name!r}; it has {', '.join(ARGUMENTS)}{meant(name, ARGUMENTS)}"
+                f"pushlab/Remote-v0 has no argument {name!r}; it has {', '.join(ARGUMENTS)}"
+                f"{suggestion(name, ARGUMENTS)}"
             )
-        self.connection = Link(url, token, patience)
-        self.game = one_of("game", game, GAMES)
-        self.scored = one_of("scored", scored, (False, True))
+        self.connection = ServerConnection(url, token, patience)
+        self.game = validate_choice("game", game, GAMES)
+        self.scored = validate_choice("scored", scored, (False, True))
         self.name, self.drawing = GAMES[game]
         self.stands_for = self.name
         self.task = f"{self.name}:{'scored' if scored else 'practice'}"
@@ -103,13 +106,13 @@ class Remote(World):
         self.action_space = _make_space(content["action"])
         candidates = content["candidates"]
         self.candidates = candidates and np.array(candidates, np.int64)
-        self.worths = np.array(content["worths"] or [])
+        self.status_rewards = np.array(content["status_rewards"] or [])
         self.labels = self.schema.context.labels() | self.schema.notification.labels()
         self.episodes_left = None
         self._copies = 0
         self._playing: set[int] = set()
         self._last_answer: dict = {}  # the last end of an episode, for copies that wait
-        self._n_fates = MAX_ARRIVALS * (content["horizon"] or 0)
+        self._n_statuses = MAX_ARRIVALS * (content["horizon"] or 0)
 
     # ------------------------------------------------------------ requests
 
@@ -186,18 +189,20 @@ class Remote(World):
 
     def info(self, state, outcome):
         infos = [answer["info"] for answer in state["answer"]]
-        keys = [key for key in infos[0] if key not in ("fates", "action_mask")]
+        keys = [key for key in infos[0] if key not in ("statuses", "action_mask")]
         table = {key: np.array([info[key] for info in infos]) for key in keys}
-        if self.fates:
-            self._n_fates = max(self._n_fates, *[len(info["fates"]) for info in infos])
-            table["fates"] = np.zeros((len(infos), self._n_fates), np.int8)
-            for row, info in zip(table["fates"], infos):
-                row[: len(info["fates"])] = info["fates"]
+        if self.status_names:
+            self._n_statuses = max(
+                self._n_statuses, *[len(info["statuses"]) for info in infos]
+            )
+            table["statuses"] = np.zeros((len(infos), self._n_statuses), np.int8)
+            for row, info in zip(table["statuses"], infos):
+                row[: len(info["statuses"])] = info["statuses"]
         return table
 
     def decode_one(self, observation):
         """Return an observation of push-v0 as words; see `pushlab.envs.push.world.Push.decode_one`."""
-        return words_of(self, observation)
+        return decode_observation(self, observation)
 
 
 def _make_space(content):
@@ -208,7 +213,7 @@ def _make_space(content):
     return Dict({name: _make_space(space) for name, space in content.items()})
 
 
-class TokenlessSpec(Spec):
+class TokenlessSpec(SpecDescriptor):
     """The attribute `spec` without the token. An environment created from it uses $PUSHLAB_TOKEN."""
 
     def __set__(self, env, spec):
@@ -265,7 +270,7 @@ class RemoteVectorEnv(VectorEnv):
         **remote: Any,
     ):
         is_same_step = AutoresetMode(autoreset_mode) == AutoresetMode.SAME_STEP
-        demand(
+        require(
             not remote.get("scored") or not is_same_step,
             "with scored=True, autoreset_mode must be NEXT_STEP or DISABLED; or use one copy: gym.make(…, scored=True)",
         )

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pushlab.ground.arguments import bring, number
-from pushlab.ground.commands import say
+from pushlab.utils.arguments import import_optional, validate_number
+from pushlab.utils.commands import echo
 
 MAX_HEAD = 2**14  # bytes of a request's first line and headers
 
@@ -40,7 +40,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            number(name, value, above=0)
+            validate_number(name, value, above=0)
 
 
 def guarded_connection(limits, behind_proxy):
@@ -111,8 +111,8 @@ def make_server(folder, limits, behind_proxy=False):
         ImportError: The extra `serve` isn't installed.
         BlockingIOError: Another process plays the class.
     """
-    uvicorn = bring("uvicorn", "pushlab serve", "serve")
-    bring("starlette", "pushlab serve", "serve")
+    uvicorn = import_optional("uvicorn", "pushlab serve", "serve")
+    import_optional("starlette", "pushlab serve", "serve")
     from pushlab_classroom.board import Board
     from pushlab_classroom.service import Service, application
     from pushlab_classroom.session import ClassSession
@@ -142,8 +142,8 @@ def serve(
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family, backlog=1024) as listener:
         address = f"[{host}]" if ":" in host else host
-        say(f"{folder} is served at http://{address}:{listener.getsockname()[1]}")
-        say(
+        echo(f"{folder} is served at http://{address}:{listener.getsockname()[1]}")
+        echo(
             "Open this address in a browser for the board. Ctrl+C stops the server; all steps are stored."
         )
         gc.freeze()  # garbage collection of all loaded modules would pause for 0.3 s
@@ -153,7 +153,7 @@ def serve(
 
 
 @contextmanager
-def running(
+def running_server(
     folder: Path | str, port: int = 0, behind_proxy: bool = False, **limits: Any
 ) -> Iterator[str]:
     """Context manager that serves a class in a thread, only on this machine, and yields the address.

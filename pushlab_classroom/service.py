@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from pushlab.ground.faults import BadData
+from pushlab.utils.issues import BadData
 from pushlab_classroom.session import Refusal
 
 JSON_BYTES = 600  # of a body that count as one request

@@ -22,8 +22,8 @@ import pandas as pd
 from filelock import FileLock, Timeout
 
 from pushlab.challenges.answers import read_notifications
-from pushlab.ground.arguments import demand
-from pushlab.ground.faults import BadData, Fault, short
+from pushlab.utils.arguments import require
+from pushlab.utils.issues import BadData, DataIssue, shorten
 from pushlab_classroom.database import (
     FILE,
     GAMES,
@@ -37,8 +37,8 @@ from pushlab_classroom.database import (
 from pushlab_classroom.episode import ReplayedEpisode, describe, to_json
 from pushlab_classroom.private_users import (
     challenge_user,
+    expected_points_and_best,
     make_world,
-    points_of,
     shuffle,
     user_number,
 )
@@ -334,7 +334,7 @@ class ClassSession:
         try:
             text = to_json(current.read_action(action, 1)[0].tolist())
             is_plain = text == to_json(action)
-            demand(is_plain, f"the JSON must have plain whole numbers: {text}")
+            require(is_plain, f"the JSON must have plain whole numbers: {text}")
         except ValueError as problem:
             error = f"invalid action in episode {episode}"
             raise Refusal(422, error, f"{problem!s:.400}", **details) from None
@@ -404,7 +404,7 @@ class ClassSession:
         world, is_public = self._contexts
         table = read_csv(data, file, len(world))
         codes, _, notes = read_notifications(table, world.schema, len(world), file)
-        expected, best = points_of(world, codes)
+        expected, best = expected_points_and_best(world, codes)
         public = share_of(expected[is_public], best[is_public])
         private = share_of(expected[~is_public], best[~is_public])
         halves = np.where(is_public, "public", "private").tolist()
@@ -435,13 +435,15 @@ def read_csv(data, name, max_rows):
     try:
         text = io.StringIO(data.decode("utf-8-sig"))
         n_columns = len(next(csv.reader(text), []))
-        demand(n_columns <= MAX_COLUMNS, f"it has more than {MAX_COLUMNS} columns")
+        require(n_columns <= MAX_COLUMNS, f"it has more than {MAX_COLUMNS} columns")
         text.seek(0)
         table = pd.read_csv(text, dtype=str, keep_default_na=False)
         is_rectangular = isinstance(table.index, pd.RangeIndex)
-        demand(is_rectangular, "rows are longer than the header")
-        demand(len(table) <= max_rows, f"it has more than {max_rows:,} rows")
+        require(is_rectangular, "rows are longer than the header")
+        require(len(table) <= max_rows, f"it has more than {max_rows:,} rows")
     except (ValueError, csv.Error) as error:
-        right = f"not a valid CSV table in UTF-8: {short(str(error).strip(), 200)}"
-        raise BadData(Fault(name, right=right)) from None
+        valid_values = (
+            f"not a valid CSV table in UTF-8: {shorten(str(error).strip(), 200)}"
+        )
+        raise BadData(DataIssue(name, valid_values=valid_values)) from None
     return table.fillna("")

@@ -127,7 +127,7 @@ def standing(values):
     return table.loc[order.sort_values(["last", "first", "score", "team"]).index]
 
 
-def earned(database: ClassDatabase, game: str) -> pd.DataFrame:
+def team_earnings(database: ClassDatabase, game: str) -> pd.DataFrame:
     """Return the scores of each team, a DataFrame (teams, users), or (teams, contexts) in Challenge 1.
 
     Missing values are NaN. The mean of a row is the team's score: in push the return per day, otherwise expected points
@@ -172,7 +172,9 @@ def standings(database: ClassDatabase) -> pd.DataFrame:
     tables = []
     settings = database.settings
     for game in GAMES:
-        table = standing(earned(database, game)).rename_axis("team").reset_index()
+        table = (
+            standing(team_earnings(database, game)).rename_axis("team").reset_index()
+        )
         scored = database.episodes(game).query("scored")
         is_open = scored["finished"].isna()
         done = scored[~is_open]

@@ -20,7 +20,7 @@ from pushlab.experiments.bench import agents as entrants
 from pushlab.experiments.bench.protocol import run_task
 from pushlab.experiments.bench.tasks import VERSIONS, Task, find_task, read_tasks
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.ground.files import write_text
+from pushlab.utils.files import write_text
 
 RANDOM_SEEDS = 20  # runs of random play
 CREDIT_SEEDS = 1000  # in credit, because its episodes have only 25 rounds
@@ -137,7 +137,7 @@ def greedy_beam_plan(
     for step in range(steps):
         parents = np.repeat(np.arange(len(states)), len(items))
         actions = np.tile(items, len(states))
-        rewards, states = world.expect(states[parents], actions)
+        rewards, states = world.expected_step(states[parents], actions)
         rewards_so_far = rewards_so_far[parents] + rewards
         plans = np.column_stack([plans[parents], actions])
         remaining = steps - step - 1
@@ -161,7 +161,9 @@ def greedy_end(
     completions = np.zeros((len(states), 0), np.int64)
     for _ in range(steps):
         items = np.tile(np.arange(count), len(rows))
-        gains, next_states = world.expect(np.repeat(states, count, axis=0), items)
+        gains, next_states = world.expected_step(
+            np.repeat(states, count, axis=0), items
+        )
         gains = gains.reshape(len(rows), count)
         best = gains.argmax(axis=1)
         states = next_states[rows * count + best]
@@ -181,7 +183,7 @@ def best_schedule(task: Task) -> tuple[float, str]:
     batches without an improvement of a millionth it restarts from a random schedule. Its seed and its number of steps
     are fixed, so the result is reproducible.
     """
-    unwrapped: Any = task.make(task.each[0]).unwrapped
+    unwrapped: Any = task.make(task.user_arguments[0]).unwrapped
     world = unwrapped.world
     steps = world.steps
     actions = world.action_space.n

@@ -31,13 +31,13 @@ from pushlab.causal import (
     CausalData,
     DoublyRobust,
     InverseWeighting,
-    by_size,
+    errors_by_size,
     experiment,
-    repeat,
+    repeat_estimates,
     summary,
 )
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.ground.seeds import episode_seed
+from pushlab.utils.seeds import episode_seed
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
 SIMULATOR = "zika"  # of clips and policies
@@ -56,13 +56,13 @@ TREE_DEPTH = 3  # of a policy
 
 def kinds(model: str) -> pd.DataFrame:
     """Summarise the estimators on each kind of data set from a simulator."""
-    tables = [repeat(model, kind, UNITS, DRAWS) for kind in KINDS]
+    tables = [repeat_estimates(model, kind, UNITS, DRAWS) for kind in KINDS]
     return summary(pd.concat(tables, ignore_index=True))
 
 
 def sizes(model: str) -> pd.DataFrame:
     """Summarise the estimators on confounded data sets of several sizes."""
-    return by_size(model, SIZES, draws=FEWER_DRAWS)
+    return errors_by_size(model, SIZES, draws=FEWER_DRAWS)
 
 
 def clips(model: str) -> pd.DataFrame:
@@ -71,7 +71,9 @@ def clips(model: str) -> pd.DataFrame:
     for strength, clip in product(STRENGTHS, CLIPS):
         confounded = experiment(model, strength=strength)
         weighting = [InverseWeighting(clip=clip)]
-        table = repeat(confounded, "confounded", CLIPPED_UNITS, DRAWS, weighting)
+        table = repeat_estimates(
+            confounded, "confounded", CLIPPED_UNITS, DRAWS, weighting
+        )
         tables.append(table.assign(strength=strength, clip=clip))
     by = ("strength", "clip", "n", "estimator")
     return summary(pd.concat(tables, ignore_index=True), by=by)

@@ -33,11 +33,11 @@ from sklearn.tree import DecisionTreeClassifier
 from pushlab.agents.treatment import (
     basin,
     discounted,
-    in_logarithms,
+    draw_initial_states,
     learn_in_rounds,
+    log10_states,
     make_agent,
     make_world,
-    near_unhealthy,
     treat,
 )
 from pushlab.envs.ode.hiv import HIV
@@ -54,7 +54,7 @@ SEEDS = 10
 
 def make_teacher(world: HIV) -> Callable[[np.ndarray], np.ndarray]:
     """Return the policy of fitted Q iteration after five rounds of twenty patients."""
-    agent = make_agent(trees=10, growths=3, seed=TEACHER_SEED)
+    agent = make_agent(trees=10, forest_fits=3, seed=TEACHER_SEED)
     for _ in learn_in_rounds(world, agent, rounds=5, patients=20, seed=TEACHER_SEED):
         pass
     return partial(agent.act_each, explore=False)
@@ -75,11 +75,11 @@ def imitate(
     labels = np.empty(0, int)
     rows = []
     for number in range(1, ROUNDS + 1):
-        starts = near_unhealthy(world, PATIENTS, rng)
+        starts = draw_initial_states(world, PATIENTS, rng)
         treating_policy = teacher if source == "teacher" else policy
         states, *_ = treat(world, treating_policy, starts=starts)
         states = states[:-1].reshape(-1, 6)
-        inputs = np.vstack([inputs, in_logarithms(states)])
+        inputs = np.vstack([inputs, log10_states(states)])
         labels = np.append(labels, teacher(states))
         tree = DecisionTreeClassifier(max_depth=depth, random_state=seed)
         tree.fit(inputs, labels)
@@ -98,12 +98,12 @@ def imitate(
 
 def tree_policy(tree: DecisionTreeClassifier, states: np.ndarray) -> np.ndarray:
     """Return the actions that a tree predicts for these states."""
-    return tree.predict(in_logarithms(states))
+    return tree.predict(log10_states(states))
 
 
 def evaluate(world: HIV, teacher: Callable, policy: Callable) -> dict[str, float]:
     """Treat the test patients; return their mean return, agreement with the teacher, and how many end healthy."""
-    starts = near_unhealthy(world, TEST_PATIENTS, np.random.default_rng(2011))
+    starts = draw_initial_states(world, TEST_PATIENTS, np.random.default_rng(2011))
     states, actions, rewards = treat(world, policy, starts=starts)
     teacher_actions = teacher(states[:-1].reshape(-1, 6))
     is_healthy = basin(world, states[-1]) == "healthy"

@@ -92,7 +92,7 @@ def paired_interval(source, true):
 def simultaneous_intervals(source, true):
     """Return simultaneous intervals of the means of SAMPLES samples."""
     samples = source.draw(SAMPLES, source.runs)
-    return np.transpose(estimate.simultaneous(samples))
+    return np.transpose(estimate.simultaneous_intervals(samples))
 
 
 def crossed_interval(source, true):
@@ -148,10 +148,10 @@ def median_time(source, true):
     return estimate.median_time(times, limit)
 
 
-def share_interval(source, true):
+def proportion_interval(source, true):
     """Return the interval of a share."""
     successes = source.rng.binomial(source.runs, true)
-    return estimate.share_interval(successes, source.runs)
+    return estimate.proportion_interval(successes, source.runs)
 
 
 def is_not_significant(paired, source, true):
@@ -270,7 +270,7 @@ METHODS: dict[str, tuple[Callable, Callable]] = {
     "crossed_interval, rows differ most": (crossed_interval_of_rows, zero),
     "crossed_bootstrap": (crossed_bootstrap, zero),
     "median_time": (median_time, true_median),
-    "share_interval": (share_interval, true_share),
+    "share_interval": (proportion_interval, true_share),
     "permutation_test, paired": (partial(is_not_significant, True), zero),
     "permutation_test, unpaired": (partial(is_not_significant, False), zero),
     "power": (is_detected, true_difference),

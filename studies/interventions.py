@@ -31,10 +31,10 @@ import typer
 from pushlab.agents.treatment import (
     DECISIONS,
     basin,
-    examine,
     learn_in_rounds,
     make_agent,
     make_world,
+    simulate_treatment,
     treat,
 )
 from pushlab.envs.ode.hiv import HIV
@@ -98,7 +98,7 @@ def run_one(seed: int, rounds: int, patients: int, trees: int) -> dict[str, list
     disturbed = []
     learning = learn_in_rounds(world, agent, rounds, patients, seed)
     for number, steps in enumerate(learning, start=1):
-        outcome, _, actions = examine(world, policy)
+        outcome, _, actions = simulate_treatment(world, policy)
         schedule = actions[:DECISIONS]
         for action in schedule.tolist():
             schedules.append({"round": number, "action": action})
@@ -128,7 +128,9 @@ def rounds_table(rounds: pd.DataFrame, world: HIV) -> pd.DataFrame:
     """Return one row per constant policy, and one row per seed and round."""
     constant = []
     for action, name in enumerate(world.action_choices[0][1]):
-        outcome, *_ = examine(world, schedule_policy([action] * 2 * DECISIONS))
+        outcome, *_ = simulate_treatment(
+            world, schedule_policy([action] * 2 * DECISIONS)
+        )
         constant.append({"policy": f"always {name}", **outcome})
     learned = rounds.assign(policy="fitted Q iteration")
     table = pd.DataFrame(constant + learned.to_dict("records"))
@@ -155,7 +157,7 @@ def best_of(rounds: pd.DataFrame) -> pd.Series:
 def patient_table(world: HIV, schedule: list[int]) -> pd.DataFrame:
     """Return the days of a patient under a schedule, then without drugs: time, state, action, doses."""
     policy = schedule_policy(schedule + [0] * DECISIONS)
-    _, states, actions = examine(world, policy)
+    _, states, actions = simulate_treatment(world, policy)
     table = pd.DataFrame(states, columns=world.model.names)
     days = world.timestep * np.arange(len(states))
     table.insert(0, "time", world.config.start_time + days)

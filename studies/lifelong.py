@@ -34,27 +34,27 @@ import pandas as pd
 import typer
 
 from pushlab import agents
-from pushlab.challenges.board import board_row
+from pushlab.challenges.capstone import board_row
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.lifetimes.live import run_syllabus
+from pushlab.lifetimes.runner import run_syllabus
 from pushlab.lifetimes.syllabi import Syllabus, ant_a
 from pushlab.metrics.estimate import mean_interval
 from pushlab.metrics.lifelong import lifelong_report
 
 AGENTS: dict[str, Callable[[], agents.Agent]] = {
     "one model": agents.LinearArrivalQ,
-    "restarts": partial(agents.Restarting, agents.LinearArrivalQ),
-    "recognises": partial(agents.Recognising, agents.LinearArrivalQ),
-    "told": partial(agents.Told, agents.LinearArrivalQ),
+    "restarts": partial(agents.RestartingAgent, agents.LinearArrivalQ),
+    "recognises": partial(agents.TaskInferringAgent, agents.LinearArrivalQ),
+    "told": partial(agents.TaskAwareAgent, agents.LinearArrivalQ),
 }
 REMEDIES: dict[str, Callable[[], agents.Agent]] = {
-    "small steps": agents.SmallSteps,
-    "replay 1": partial(agents.Replaying, times=1),
-    "replay 3": partial(agents.Replaying, times=3),
-    "replay 9": partial(agents.Replaying, times=9),
-    "elastic 30": partial(agents.Elastic, 30),
-    "elastic 60": partial(agents.Elastic, 60),
-    "elastic 100": partial(agents.Elastic, 100),
+    "small steps": agents.SGDArrivalQ,
+    "replay 1": partial(agents.ReplayArrivalQ, times=1),
+    "replay 3": partial(agents.ReplayArrivalQ, times=3),
+    "replay 9": partial(agents.ReplayArrivalQ, times=9),
+    "elastic 30": partial(agents.ElasticArrivalQ, 30),
+    "elastic 60": partial(agents.ElasticArrivalQ, 60),
+    "elastic 100": partial(agents.ElasticArrivalQ, 100),
 }
 PAIRS = (("mira", "theo"), ("mira", "noor"), ("mira", "ines"), ("omar", "mira"))
 REMEDY_PAIRS = (PAIRS[0], PAIRS[2])  # two different users, and two similar users
@@ -98,7 +98,7 @@ def run_one(first: str, second: str, agent: str, seed: int) -> dict[str, list[di
     tests = log[log["block_type"] == "test"]
     means = tests.groupby(["phase", "task"])["reward"].mean()
     users = None
-    if isinstance(learner, agents.Recognising):
+    if isinstance(learner, agents.TaskInferringAgent):
         users = len(learner.users)
     test_rows = []
     for phase, user in product(tests["phase"].unique(), (first, second)):
@@ -143,8 +143,8 @@ def training_table(training: pd.DataFrame) -> pd.DataFrame:
 def board_table(tests: pd.DataFrame) -> pd.DataFrame:
     """Return the agents' rows of the capstone's leaderboard, from the tests of its pair of users.
 
-    The definitions are those of `pushlab.challenges.board.kept_and_forgotten`. Reward is the mean over the tests of
-    users already trained. Forgotten is the drop of the first user's reward by the training of the second user.
+    The definitions are those of `pushlab.challenges.capstone.reward_and_forgetting`. Reward is the mean over the tests
+    of users already trained. Forgotten is the drop of the first user's reward by the training of the second user.
     """
     first, second = PAIRS[0]
     tests = tests[(tests["first"] == first) & (tests["second"] == second)]

@@ -20,7 +20,7 @@ import pandas as pd
 import typer
 
 from pushlab import agents
-from pushlab.lifetimes.live import run_experts, run_syllabi
+from pushlab.lifetimes.runner import run_experts, run_syllabi
 
 SYLLABI = {
     "towns": "recommender-ant-a",

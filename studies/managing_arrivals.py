@@ -37,9 +37,9 @@ from pushlab.agents import (
 )
 from pushlab.envs.push.world import WEIGHTS
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.ground.seeds import part_seed
-from pushlab.logs.arrival_days import QUANTITIES, day_means, judge_days, run_day
-from pushlab.metrics.estimate import crossed_interval, simultaneous
+from pushlab.logs.push_days import DAY_METRICS, day_means, evaluate_by_day, run_day
+from pushlab.metrics.estimate import crossed_interval, simultaneous_intervals
+from pushlab.utils.seeds import part_seed
 
 AGENTS = {
     "show all": ShowAll,
@@ -55,7 +55,7 @@ USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
 ROUNDS = 5  # passes of a learner through its days
 DIGITS = 4
-# Parts of a seed; pushlab.logs.arrival_days.JUDGING is 1.
+# Parts of a seed; pushlab.logs.push_days.JUDGING is 1.
 TRAINING = 0
 ORDER = 2
 
@@ -87,7 +87,7 @@ def run_one(
         env = gym.make("pushlab/push-v0", user=user, days="train", **weights)
         train(env, learner, seed=seed)
     env = gym.make("pushlab/push-v0", user=user, days="test", **weights)
-    days = judge_days(env, learner, seed)
+    days = evaluate_by_day(env, learner, seed)
     columns = ["day", "reward", "opens", "interruptions", "delay"]
     return {"runs": [day_means(days)], "days": days[columns]}
 
@@ -129,8 +129,8 @@ def comparison_table(days: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A table with the columns user, changed, against, chosen and baseline (mean rewards per day), difference, and two
         of its intervals over seeds and days. Low to high is the 95 % interval of the row. All low to all high is wider,
-        for simultaneous coverage of all rows (`simultaneous`). Better is whether all low is above 0. Days are treated
-        as independent, although they are consecutive.
+        for simultaneous coverage of all rows (`simultaneous_intervals`). Better is whether all low is above 0. Days are
+        treated as independent, although they are consecutive.
     """
     rows = []
     gains = []
@@ -157,7 +157,7 @@ def comparison_table(days: pd.DataFrame) -> pd.DataFrame:
                     "high": interval.high,
                 }
             )
-    intervals = simultaneous(gains, interval=crossed_interval)
+    intervals = simultaneous_intervals(gains, interval=crossed_interval)
     table = pd.DataFrame(rows)
     table["all low"] = [interval.low for interval in intervals]
     table["all high"] = [interval.high for interval in intervals]
@@ -187,7 +187,7 @@ def main(
     days = days[days["changed"] == "nothing"].drop(columns="changed")
     days_file = out.with_stem(f"{out.stem}_days")
     days.to_csv(days_file, index=False, lineterminator="\n")
-    means = runs.groupby(["user", "agent"], sort=False)[list(QUANTITIES)].mean()
+    means = runs.groupby(["user", "agent"], sort=False)[list(DAY_METRICS)].mean()
     print("Means per day:")
     print(means.round(2).to_string(na_rep="–"))
 

@@ -18,9 +18,9 @@ import typer
 from pushlab.agents import SoftmaxItem
 from pushlab.envs.rec.world import RECEnv
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.ground.seeds import part_seed
 from pushlab.logs.collect import collect, true_value
 from pushlab.metrics.offpolicy import off_policy
+from pushlab.utils.seeds import part_seed
 
 ENV = "pushlab/RECEnv-v0"
 TASK: dict[str, Any] = {"step_per_episode": 5, "reward_std": 0.3, "random_state": 0}

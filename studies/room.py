@@ -15,13 +15,23 @@ import gymnasium as gym
 import typer
 
 import pushlab  # noqa: F401  registers the environments
-from pushlab.agents import BothAgent, EpisodicAgent, GivenAgent, SemanticAgent
+from pushlab.agents import (
+    EpisodicAgent,
+    EpisodicSemanticAgent,
+    PrefilledMemoryAgent,
+    SemanticAgent,
+)
 from pushlab.experiments.cells import Cell, run_cells
 from pushlab.logs.rollout import rollout
 
 SYSTEMS = {
     system.name: system
-    for system in (EpisodicAgent, SemanticAgent, BothAgent, GivenAgent)
+    for system in (
+        EpisodicAgent,
+        SemanticAgent,
+        EpisodicSemanticAgent,
+        PrefilledMemoryAgent,
+    )
 }
 CAPACITIES = (2, 4, 8, 16, 32, 64)
 RUNS = 30

@@ -11,7 +11,7 @@ import pytest
 
 import pushlab  # noqa: F401  registers the environments
 from pushlab import agents
-from pushlab.agents.protocol import plain_state
+from pushlab.agents.protocol import state_to_json
 from pushlab.datasets.reading import load_user
 from pushlab.logs.rollout import rollout
 from pushlab.users.judges import fit_judge
@@ -55,9 +55,14 @@ AGENTS = {
         SHORT,
         (1042.489611, 1, 521.2448057, 0),
     ),
-    "BothAgent": (lambda: agents.BothAgent(8), ROOM, SHORT, (139, 1, 64, 0)),
+    "BothAgent": (
+        lambda: agents.EpisodicSemanticAgent(8),
+        ROOM,
+        SHORT,
+        (139, 1, 64, 0),
+    ),
     "BothAgent two": (
-        lambda: agents.BothAgent(5),
+        lambda: agents.EpisodicSemanticAgent(5),
         ROOM,
         {"n_agents": 2, **CODES},
         (128, 0.56125, 66, 0),
@@ -76,9 +81,14 @@ AGENTS = {
         {},
         (37.615, 1, 0.25, 0),
     ),
-    "Elastic": (agents.Elastic, ARRIVALS, {}, (54.295, 0.9016266502, 14, 24.52670029)),
+    "Elastic": (
+        agents.ElasticArrivalQ,
+        ARRIVALS,
+        {},
+        (54.295, 0.9016266502, 14, 24.52670029),
+    ),
     "Elastic weak": (
-        lambda: changed(agents.Elastic(2.0), rate=0.3),
+        lambda: changed(agents.ElasticArrivalQ(2.0), rate=0.3),
         ARRIVALS,
         {},
         (47.295, 0.8524597592, 13.04, 26.21884063),
@@ -99,7 +109,7 @@ AGENTS = {
     "EpsilonGreedy steady": (
         lambda: changed(
             agents.EpsilonGreedy(0.5),
-            crossed=["time"],
+            context_features=["time"],
             half_at=np.inf,
             value_variance=1.0,
             context_variance=0.1,
@@ -109,15 +119,22 @@ AGENTS = {
         (148, 0.2744791667, 96, 13.49632711),
     ),
     "FittedQIteration": (
-        lambda: agents.FittedQIteration(5, trees=4, growths=2, sweeps=4, every=1),
+        lambda: agents.FittedQIteration(
+            5, trees=4, forest_fits=2, iterations_per_fit=4, fit_every=1
+        ),
         ITEMS,
         {},
         (1.429839224, 0.455, 4.653970885, 10.86888316),
     ),
-    "GivenAgent": (lambda: agents.GivenAgent(8), ROOM, SHORT, (144, 1, 63, 0)),
+    "GivenAgent": (
+        lambda: agents.PrefilledMemoryAgent(8),
+        ROOM,
+        SHORT,
+        (144, 1, 63, 0),
+    ),
     "GreedyItem": (agents.GreedyItem, ITEMS, {}, (18.75479141, 1, 7.555410673, 0)),
     "LearnedAgent": (
-        lambda: agents.LearnedAgent(8),
+        lambda: agents.LearnedMemoryAgent(8),
         ROOM,
         SHORT,
         (100, 0, 63, 13.74485717),
@@ -144,7 +161,7 @@ AGENTS = {
     "LinearQ": (agents.LinearQ, ITEMS, {}),
     "LinUCB": (agents.LinUCB, COLD, SHORT, (160, 1, 80, 6.392125168)),
     "LinUCB narrow": (
-        lambda: changed(agents.LinUCB(0.1), crossed=["noise", "day"]),
+        lambda: changed(agents.LinUCB(0.1), context_features=["noise", "day"]),
         COLD,
         SHORT,
         (188, 1, 94, 3.326916297),
@@ -189,13 +206,13 @@ AGENTS = {
     "RandomAgent": (agents.RandomAgent, ARRIVALS, {}, (-41.68, 0.5487726098, -7.51, 0)),
     "RandomCandidate": (agents.RandomCandidate, COLD, SHORT, (144, 0.015625, 58, 0)),
     "Replaying": (
-        lambda: changed(agents.Replaying(), size=20),
+        lambda: changed(agents.ReplayArrivalQ(), size=20),
         ARRIVALS,
         {},
         (47.945, 0.8843217391, 13.87, 18.44649074),
     ),
     "Replaying often": (
-        lambda: changed(agents.Replaying(3), size=9, rate=0.2),
+        lambda: changed(agents.ReplayArrivalQ(3), size=9, rate=0.2),
         ARRIVALS,
         {},
         (29.59, 0.8818408072, 13.99, 18.30542938),
@@ -207,13 +224,15 @@ AGENTS = {
         (130, 1, 62, 0),
     ),
     "Recognising": (
-        lambda: changed(agents.Recognising(agents.QTable), window=20, surprise=0.1),
+        lambda: changed(
+            agents.TaskInferringAgent(agents.QTable), window=20, surprise=0.1
+        ),
         ARRIVALS,
         {"user": ["mira", "theo"]},
         (-24.445, 0.8591212462, -28.16, 8.844691123),
     ),
     "Restarting": (
-        lambda: agents.Restarting(agents.QTable),
+        lambda: agents.RestartingAgent(agents.QTable),
         ARRIVALS,
         {},
         (-16.93, 0.878325, 17.42, 4.968581832),
@@ -227,7 +246,7 @@ AGENTS = {
     ),
     "ShowAll": (agents.ShowAll, ARRIVALS, {}, (66, 1, 14, 0)),
     "SmallSteps": (
-        agents.SmallSteps,
+        agents.SGDArrivalQ,
         ARRIVALS,
         {},
         (54.295, 0.9016266502, 14, 3.344588326),
@@ -239,7 +258,7 @@ AGENTS = {
         (-1.027835921, 0.3665387946, 0.9497260501, 0),
     ),
     "Told": (
-        lambda: agents.Told(agents.LinearQ),
+        lambda: agents.TaskAwareAgent(agents.LinearQ),
         ITEMS,
         {},
         (7.139214173, 0.6031683168, 1.471890668, 2.15818946),
@@ -269,7 +288,7 @@ def run(env, agent, seed, learn=True):
 
 
 def through_json(state):
-    return json.loads(json.dumps(plain_state(state)))
+    return json.loads(json.dumps(state_to_json(state)))
 
 
 def size_of(state):
@@ -298,10 +317,10 @@ def test_agent_has_recorded_results_and_continues_from_its_state(name):
     successor.load(through_json(agent.state()))
     second = run(env, agent, seed=10)
     assert run(env, successor, seed=10).equals(second)
-    state = plain_state(agent.state())
-    assert plain_state(successor.state()) == state
+    state = state_to_json(agent.state())
+    assert state_to_json(successor.state()) == state
     tested = run(env, copy.deepcopy(agent), seed=20, learn=False)
-    assert plain_state(agent.state()) == state
+    assert state_to_json(agent.state()) == state
     log = pd.concat([first, second])
     found = (
         log["reward"].sum(),
@@ -316,4 +335,4 @@ def test_agent_has_recorded_results_and_continues_from_its_state(name):
 @pytest.mark.parametrize("state", [{"model": object()}, {"table": {(1, 2): 3}}])
 def test_state_with_other_values_than_json_raises_type_error(state):
     with pytest.raises(TypeError, match="a state consists of numbers, .*; got "):
-        plain_state(state)
+        state_to_json(state)

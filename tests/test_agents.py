@@ -12,10 +12,10 @@ import pushlab  # noqa: F401  registers the environments
 from pushlab import agents, plots
 from pushlab.agents import Transition
 from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
-from pushlab.agents.protocol import own_chance
-from pushlab.agents.weights import update_weights
+from pushlab.agents.protocol import agent_rng
+from pushlab.agents.weight_posterior import update_weights
 from pushlab.datasets.reading import load_user
-from pushlab.logs.arrival_days import judge
+from pushlab.logs.push_days import evaluate_agent
 from pushlab.logs.rollout import rollout
 from pushlab.users.judges import judge_for
 from pushlab.users.simulated import SimulatedUser
@@ -77,7 +77,7 @@ def test_one_answer_updates_the_estimates_of_bandits():
     env = gym.make(COLD, candidates=PAIR)
     context = MIRA.test.context_codes[[0, 0]]
     logistic = agents.ThompsonSampling()
-    logistic.crossed = ["time"]
+    logistic.context_features = ["time"]
     observation = begin(logistic, env)
     answer(logistic, observation, PAIR[1], True)
     scale = 1 + 0.25 * 2.6  # the probability was 1/2
@@ -87,7 +87,7 @@ def test_one_answer_updates_the_estimates_of_bandits():
     chance = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
     assert logistic.probability(context, PAIR) == pytest.approx(chance)
     linear = agents.LinUCB()
-    linear.crossed = ["time"]
+    linear.context_features = ["time"]
     begin(linear, env)
     answer(linear, observation, PAIR[1], True)
     scale = 1 + 4 * 0.12  # the noise has the variance 1/4
@@ -102,7 +102,7 @@ def test_thompson_sampling_sends_the_best_candidate_of_its_draw():
     agent = agents.ThompsonSampling()
     observation = begin(agent, env)
     # One number for the shared row, then one for each subject.
-    drawn = own_chance(0).standard_normal((30, 3))
+    drawn = agent_rng(0).standard_normal((30, 3))
     sent = [agent.act(observation, {})[SUBJECT] > 0 for _ in range(30)]
     assert sent == (drawn[:, 2] > drawn[:, 1]).tolist()
 
@@ -116,7 +116,7 @@ def test_thompson_sampling_learns_the_habits_of_a_user():
     env = gym.make(COLD, user=user, max_episode_steps=1200)
     agent = agents.ThompsonSampling()
     rollout(env, agent, progress=False)
-    table = plots.learned_heatmap_table(agent, env, "subject", "time", most=8)
+    table = plots.learned_heatmap_table(agent, env, "subject", "time", max_rows=8)
     cells = table.set_index(["subject", "time"])
     expected = cells["expected"]
     assert expected["news", "morning"] > 2 * expected["news", "evening"]
@@ -167,14 +167,14 @@ def started(agent, world=COLD):
 
 
 def begin_with_wrong_weights():
-    agent = agents.SmallSteps()
+    agent = agents.SGDArrivalQ()
     agent.load({"weights": np.zeros((3, 4, 5))})
     started(agent, ARRIVALS)
 
 
 def begin_with_unknown_feature():
     agent = agents.LinUCB()
-    agent.crossed = ["weather"]
+    agent.context_features = ["weather"]
     started(agent)
 
 
@@ -190,14 +190,14 @@ def begin_wrapped():
         (begin_wrapped, "a wrapper changes the observations"),
         (lambda: started(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
         (
-            lambda: started(agents.BothAgent(8)),
+            lambda: started(agents.EpisodicSemanticAgent(8)),
             "answers questions about a room.*pushlab/RoomEnv-v0",
         ),
         (lambda: started(agents.QTable()), "no notifications arrive.*pushlab/push-v0"),
         (lambda: agents.SoftmaxItem([]), "an array .n_items, features.; got"),
         (
-            lambda: agents.FittedQIteration(2, every=0),
-            "every must be a whole number, 1",
+            lambda: agents.FittedQIteration(2, fit_every=0),
+            "fit_every must be a whole number, 1",
         ),
         (begin_with_unknown_feature, "got .'weather'"),
     ],
@@ -257,12 +257,12 @@ def test_each_reward_is_credited_to_its_notification():
     done = events[events["outcome"] != "expired"]
     words = done[[*SCHEMA.notification.names]].to_dict("records")
     actions = np.where(done["outcome"] == "unseen", DISMISS, SHOW).tolist()
-    expected = sorted(zip(map(str, words), actions, done["worth"]))
+    expected = sorted(zip(map(str, words), actions, done["reward"]))
     assert sorted(one for one in agent.targets if one[1] != CACHE) == expected
     assert len(set(events["outcome"])) == 4 and agent.episodes == 1
     costs = sum(target for _, action, target in agent.targets if action == CACHE)
     parts = log[["info.parts.wait", "info.parts.idle", "info.parts.endless"]].iloc[-1]
-    expired = events[events["outcome"] == "expired"]["worth"].sum()
+    expired = events[events["outcome"] == "expired"]["reward"].sum()
     assert costs == pytest.approx(parts.sum() + expired) and (parts < 0).all()
 
 
@@ -280,12 +280,12 @@ def test_updates_of_the_arrival_learners_by_hand():
         linear.update_value(rows, action, 1.0)
     # The shared row has ten times the prior variance: 0.022 / (0.022 + 0.7).
     assert linear.action_values(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
-    small = agents.SmallSteps()
+    small = agents.SGDArrivalQ()
     small.rate = 0.25
     small.weights = np.zeros((3, 2, 2))
     small.update_value(both, DISMISS, 2.0)
     assert small.action_values(both) == pytest.approx([0, 0.5, 0])
-    replaying = started(agents.Replaying(times=2), ARRIVALS)
+    replaying = started(agents.ReplayArrivalQ(times=2), ARRIVALS)
     replaying.size = 1
     replaying.rate = 0.5
     replaying.update_value(one, SHOW, 1.0)  # and two replays
@@ -296,7 +296,7 @@ def test_updates_of_the_arrival_learners_by_hand():
 def test_elastic_weights_are_pulled_back_to_their_anchor():
     one = np.array([0]), np.array([0])
     both = np.array([0]), np.array([0, 1])
-    agent = agents.Elastic(strength=1.0)
+    agent = agents.ElasticArrivalQ(strength=1.0)
     agent.rate = 0.5
     agent.weights = np.zeros((3, 1, 2))
     agent.update_value(one, SHOW, 1.0)  # 0.5 and 0
@@ -314,7 +314,7 @@ def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
     env = gym.make(ARRIVALS)
     found = np.zeros(64)
     for seed in range(150):
-        agent = agents.Replaying(times=0)
+        agent = agents.ReplayArrivalQ(times=0)
         agent.size = 8
         agent.begin(env, seed)
         for number in range(64):
@@ -335,9 +335,9 @@ def test_learners_cache_notifications_until_the_user_opens_them(kind):
     learner = kind()
     learner.decay_episodes = 30
     agent = study.train(env, learner, rounds=4)
-    means = judge(env, agent)
+    means = evaluate_agent(env, agent)
     rules = [
-        judge(env, rule())["reward"]
+        evaluate_agent(env, rule())["reward"]
         for rule in (agents.ShowAll, agents.DismissAll, agents.DoNotDisturb)
     ]
     assert means["reward"] > max(rules) + 20 and means["delay"] > 100

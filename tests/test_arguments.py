@@ -12,13 +12,18 @@ import pytest
 
 from pushlab import RandomAgent, agents, load_user, plots, rollout
 from pushlab.challenges.challenge import Challenge
-from pushlab.envs import TABLE
-from pushlab.envs.batch import VectorEnv
-from pushlab.envs.shell import Env, build_world
-from pushlab.ground.arguments import chances, number, one_of, whole
+from pushlab.envs import ENVIRONMENTS
+from pushlab.envs.env import Env, build_world
+from pushlab.envs.vector_env import VectorEnv
 from pushlab.logs.collect import collect
+from pushlab.utils.arguments import (
+    validate_choice,
+    validate_integer,
+    validate_number,
+    validate_probabilities,
+)
 
-WORLDS = {name: world for name, world, _ in TABLE}
+WORLDS = {name: world for name, world, _ in ENVIRONMENTS}
 PUSH = "pushlab/push-v0"
 HIV = "pushlab/ODE-HIV-v0"
 REC = "pushlab/RECEnv-v0"
@@ -132,7 +137,7 @@ UNCHECKED = {
     "usual",
     "history",
     "notice",
-    "crossed",
+    "context_features",
     "by",
 }
 
@@ -154,35 +159,45 @@ def test_every_argument_of_an_agent_is_checked():
 @pytest.mark.parametrize(
     ("validate", "arguments", "options", "message"),
     [
-        (whole, ("n", 0, 1), {}, "n must be a whole number, 1 or more; got 0"),
         (
-            whole,
+            validate_integer,
+            ("n", 0, 1),
+            {},
+            "n must be a whole number, 1 or more; got 0",
+        ),
+        (
+            validate_integer,
             ("n", True, 0, 9),
             {},
             "n must be a whole number from 0 to 9; got True",
         ),
         (
-            whole,
+            validate_integer,
             ("n", 10**4, 0, 9999),
-            {"of": "days"},
+            {"unit": "days"},
             "of days from 0 to 9,999; got 10000",
         ),
-        (number, ("x", math.nan), {}, "x must be a finite number; got nan"),
+        (validate_number, ("x", math.nan), {}, "x must be a finite number; got nan"),
         (
-            number,
+            validate_number,
             ("x", 0),
-            {"above": 0, "most": 5},
+            {"above": 0, "maximum": 5},
             "a number above 0 and at most 5; got 0",
         ),
-        (number, ("x", 9), {"most": 5}, "x must be a number, 5 or less; got 9"),
         (
-            one_of,
+            validate_number,
+            ("x", 9),
+            {"maximum": 5},
+            "x must be a number, 5 or less; got 9",
+        ),
+        (
+            validate_choice,
             ("kind", "y" * 99, ("a", None)),
             {},
             "kind must be one of a, None; got 'yyy",
         ),
         (
-            chances,
+            validate_probabilities,
             ({"a": 0.5, "b": 1.1},),
             {},
             "b must be a number from 0 to 1; got 1.1",
@@ -195,9 +210,9 @@ def test_validators_raise_for_invalid_values(validate, arguments, options, messa
 
 
 def test_validators_return_valid_values():
-    assert whole("n", np.int64(3), 3, 3) == 3
-    assert number("x", 0.0, 0, below=1) == 0
-    assert number("x", 5, above=0, most=5) == 5
+    assert validate_integer("n", np.int64(3), 3, 3) == 3
+    assert validate_number("x", 0.0, 0, below=1) == 0
+    assert validate_number("x", 5, above=0, maximum=5) == 5
 
 
 # ------------------------------------------------------------------ actions and names

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from pushlab import load_user
-from pushlab.challenges.board import COLUMNS, add_to_board, read_board
+from pushlab.challenges.capstone import COLUMNS, add_to_board, read_board
 from pushlab.datasets.borrowers import FEATURES, LABEL, read_borrowers
 from pushlab.datasets.commonsense import read_facts
 from pushlab.datasets.schema import Schema
-from pushlab.ground.faults import BadData
+from pushlab.utils.issues import BadData
 
 N = "ann/train/notifications.csv"
 P = "ann/train/context_on_posting.csv"
@@ -22,10 +22,10 @@ def check_faults(expected, read, *arguments):
     """Check that reading raises these faults: (file, row, column, value, part of the message)."""
     with pytest.raises(BadData) as error:
         read(*arguments)
-    actual = error.value.faults
-    assert [fault[:4] for fault in actual] == [row[:4] for row in expected]
-    for fault, row in zip(actual, expected):
-        assert row[4] in fault.right
+    actual = error.value.issues
+    assert [issue[:4] for issue in actual] == [row[:4] for row in expected]
+    for issue, row in zip(actual, expected):
+        assert row[4] in issue.valid_values
 
 
 # ------------------------------------------------------------------ users
@@ -65,21 +65,21 @@ def replace_cell(column, value):
         (P, lambda text: text[:-25], [(31, None, None, "10 fields and the header")]),
     ],
 )
-def test_invalid_tables_of_a_user(ann, file, change, faults):
+def test_invalid_tables_of_a_user(ann, file, change, issues):
     path = ann.parent / file
     path.write_text(change(path.read_text()))
-    check_faults([(file, *fault) for fault in faults], load_user, ann)
+    check_faults([(file, *issue) for issue in issues], load_user, ann)
 
 
 def test_unreadable_files_of_a_user(ann):
     (ann.parent / R).unlink()
     path = ann.parent / N
     path.write_text(replace_cell("subject", "schön")(path.read_text()), "latin-1")
-    faults = [
+    issues = [
         (N, 6, None, None, "not UTF-8 (byte 0xf6)"),
         (R, None, None, None, "the file is missing"),
     ]
-    check_faults(faults, load_user, ann)
+    check_faults(issues, load_user, ann)
 
 
 # ------------------------------------------------------------------ schemas
@@ -128,10 +128,10 @@ FACTS = "head,relation,tail,weight\n"
         ('{"cup": [1]}', (None, "cup", "[1]", "a list of edges with")),
     ],
 )
-def test_invalid_facts(tmp_path, text, fault):
+def test_invalid_facts(tmp_path, text, issue):
     path = tmp_path / ("facts.json" if text.startswith("{") else "facts.csv")
     path.write_text(text)
-    check_faults([(path.name, *fault)], read_facts, path)
+    check_faults([(path.name, *issue)], read_facts, path)
 
 
 # ------------------------------------------------------------------ borrowers
@@ -148,10 +148,10 @@ PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
         (PERSON.replace("40", "old"), (2, "age", "old", "0 or more, or NA")),
     ],
 )
-def test_invalid_borrowers(tmp_path, text, fault):
+def test_invalid_borrowers(tmp_path, text, issue):
     path = tmp_path / "people.csv"
     path.write_text(HEADER + text)
-    check_faults([("people.csv", *fault)], read_borrowers, path)
+    check_faults([("people.csv", *issue)], read_borrowers, path)
 
 
 # ------------------------------------------------------------------ the capstone's board

@@ -24,7 +24,7 @@ from pushlab.experiments.bench.tasks import (
     read_tasks,
     task_table,
 )
-from pushlab.ground.files import data_dir
+from pushlab.utils.files import data_dir
 
 REC = find_task("recommender-drift", QUICK)._replace(steps=200, episodes=3)
 
@@ -127,7 +127,9 @@ def test_scored_episodes_cannot_be_broken_off():
 def test_standard_environments_have_discrete_actions_and_flat_observations():
     tasks = [task for task in read_tasks(QUICK) if task.kind != "lifetime"]
     for task in tasks:
-        trial = Trial(standard_env(task.make(task.each[0]), task), task, seed=3)
+        trial = Trial(
+            standard_env(task.make(task.user_arguments[0]), task), task, seed=3
+        )
         observation, info = trial.reset()
         assert type(trial.action_space) is Discrete, task.name
         assert type(trial.observation_space) is Box, task.name

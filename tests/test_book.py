@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 
-from pushlab.envs import TABLE
+from pushlab.envs import ENVIRONMENTS
 
 pytest.importorskip("sphinx", reason="the extra [book] is not installed")
 pytestmark = pytest.mark.slow
@@ -138,7 +138,7 @@ def test_the_map_of_the_course_links_to_every_notebook(built_book, pages):
 
 def test_every_environment_has_a_page_with_picture_sections_and_references(built_book):
     references = (ROOT / "docs" / "references.bib").read_text(encoding="utf-8")
-    for identifier, *_ in TABLE:
+    for identifier, *_ in ENVIRONMENTS:
         name = identifier.removeprefix("pushlab/")
         page = built_book / "docs" / "environments" / f"{name}.html"
         text = page.read_text(encoding="utf-8")

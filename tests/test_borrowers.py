@@ -13,7 +13,7 @@ from pushlab.datasets.borrowers import (
     load_borrowers,
     read_borrowers,
 )
-from pushlab.ground.files import data_dir
+from pushlab.utils.files import data_dir
 
 ROWS = [  # label, then a column for each feature
     [0, 0.1, 40, 0, 0.2, 3000, 5, 0, 1, 0, 0],

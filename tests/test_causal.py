@@ -11,10 +11,10 @@ from sklearn.model_selection import StratifiedKFold
 from pushlab import causal, plots
 from pushlab.causal.estimators import Scores, logistic, ridge
 from pushlab.envs.credit.rules import best_response
+from pushlab.envs.env import Env
 from pushlab.envs.ode.world import ODE
-from pushlab.envs.shell import Env
-from pushlab.ground.files import data_dir
-from pushlab.ground.seeds import episode_seed
+from pushlab.utils.files import data_dir
+from pushlab.utils.seeds import episode_seed
 
 STORED = pd.read_csv(data_dir() / "causal" / "kinds.csv")
 AT = np.arange(120)
@@ -186,7 +186,7 @@ def test_overlap_compares_the_means_of_both_groups():
     apart = X[TREATED].mean() - X[~TREATED].mean()
     assert table.loc["x", "others"] == pytest.approx(X[~TREATED].mean())
     assert table.loc["x", "apart"] == pytest.approx(apart / X.std())
-    chances = DATA.treatment_chances()
+    chances = DATA.treatment_probabilities()
     x = (X - X.mean()) / X.std()
     weighted = np.average(x[TREATED], weights=1 / chances[TREATED])
     weighted -= np.average(x[~TREATED], weights=1 / (1 - chances[~TREATED]))
@@ -203,7 +203,7 @@ def test_sensitivity_bounds_equal_those_of_the_worst_hidden_confounder():
     weighted = causal.estimate(DATA, causal.InverseWeighting(), resamples=50)
     assert table["low"][0] == pytest.approx(weighted.estimate)
     assert table["high"][0] == pytest.approx(weighted.estimate)
-    chances = DATA.treatment_chances()
+    chances = DATA.treatment_probabilities()
     treated = causal.highest_mean(OUTCOME[TREATED], (1 / chances - 1)[TREATED], 4)
     against = (chances / (1 - chances))[~TREATED]
     others = -causal.highest_mean(-OUTCOME[~TREATED], against, 4)
@@ -230,12 +230,12 @@ def test_only_adjusting_for_an_observed_confounder_removes_the_bias():
 def test_repeated_draws_have_different_seeds():
     estimators = [causal.DifferenceInMeans()]
     how = {"draws": 2, "seed": 5, "resamples": 50, "estimators": estimators}
-    table = causal.repeat("zika", n=60, **how)
+    table = causal.repeat_estimates("zika", n=60, **how)
     for number in range(2):
         data = causal.confounded("zika", 60, episode_seed(5, number))
         assert table["sample_effect"][number] == data.average_effect
     assert table["draw"].tolist() == [0, 1]
-    sizes = causal.by_size("zika", (60, 80), **how)
+    sizes = causal.errors_by_size("zika", (60, 80), **how)
     assert sizes["n"].tolist() == [60, 80]
     assert sizes["mean"][0] == pytest.approx(table["estimate"].mean())
 
@@ -271,7 +271,7 @@ def test_summaries_of_draws_by_hand():
 
 @pytest.mark.slow
 def test_a_row_of_the_stored_study_is_reproduced():
-    draws = causal.repeat(
+    draws = causal.repeat_estimates(
         "zika", n=500, draws=200, estimators=[causal.RegressionAdjustment()]
     )
     found = causal.summary(draws).iloc[0]

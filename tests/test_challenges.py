@@ -10,9 +10,9 @@ from pushlab import RandomAgent, load_user, rollout
 from pushlab.challenges.challenge import Challenge
 from pushlab.challenges.replays import score_log
 from pushlab.datasets.periods import Period
-from pushlab.ground.faults import BadData
-from pushlab.ground.seeds import episode_seed
 from pushlab.metrics.push import learning_rate
+from pushlab.utils.issues import BadData
+from pushlab.utils.seeds import episode_seed
 
 ROWS = 60
 
@@ -106,8 +106,10 @@ def test_values_missing_in_the_history_are_noted(challenge, answers):
 def test_bad_answers_raise_bad_data(challenge, answers, columns, row, column, words):
     with pytest.raises(BadData) as caught:
         challenge.evaluate(answers.assign(**columns))
-    [right] = [one.right for one in caught.value.faults if one[1:3] == (row, column)]
-    assert words in right
+    [valid_values] = [
+        one.valid_values for one in caught.value.issues if one[1:3] == (row, column)
+    ]
+    assert words in valid_values
     with pytest.raises(BadData, match="there are 9 rows for 60 contexts"):
         challenge.evaluate(answers.head(9))
 
@@ -146,14 +148,14 @@ AGAIN = "the replayed value for this seed and these notifications"
         ("step", 4, 7, "the next step, 4"),
     ],
 )
-def test_changed_logs_raise_bad_data(challenge, log, column, row, value, right):
+def test_changed_logs_raise_bad_data(challenge, log, column, row, value, valid_values):
     log[column] = log[column].astype(object)
     log.loc[row, column] = value
     with pytest.raises(BadData) as caught:
         score_log(challenge, log)
-    [fault] = caught.value.faults
-    assert fault[1:3] == (row + 2, column)
-    assert right in fault.right
+    [issue] = caught.value.issues
+    assert issue[1:3] == (row + 2, column)
+    assert valid_values in issue.valid_values
 
 
 def test_logs_of_other_settings_raise_bad_data(challenge, log):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from pushlab import Challenge, data_dir, load_user
 from pushlab.__main__ import app
-from pushlab.envs import TABLE
+from pushlab.envs import ENVIRONMENTS
 
 PAGE = Path(__file__).parents[1] / "docs" / "first_submission.md"
 
@@ -30,7 +30,7 @@ def run(*words, code=0):
     ("command", "code", "printed"),
     [
         ("--version", 0, "pushlab 0."),
-        ("envs", 0, TABLE[-1][0]),
+        ("envs", 0, ENVIRONMENTS[-1][0]),
         ("data check mira", 0, "history: 2,903 notifications, 64.2% opened"),
         ("contexts mira --out contexts.csv", 0, "2,866 contexts of mira"),
         ("data check nobody", 1, "nobody"),

@@ -15,14 +15,14 @@ from gymnasium.wrappers import TimeAwareObservation
 
 from pushlab import clients, rollout
 from pushlab.agents import Constant
-from pushlab.envs import TABLE
-from pushlab.envs.batch import VectorEnv
+from pushlab.envs import ENVIRONMENTS
+from pushlab.envs.env import Env
 from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import ODE
-from pushlab.envs.shell import Env
-from pushlab.ground.compiled import inlined
+from pushlab.envs.vector_env import VectorEnv
+from pushlab.utils.compiled import inlined
 
-IDS = [name for name, *_ in TABLE]
+IDS = [name for name, *_ in ENVIRONMENTS]
 WORLDS = [
     *((name, {}) for name in IDS),
     ("pushlab/evalumap1-v0", {"user": ["mira", "omar"]}),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pushlab
-from pushlab.ground.store import cached, fingerprint, no_cache
+from pushlab.utils.cache import fingerprint, load_or_compute, no_cache
 
 # ---------------------------------------------------------------- fingerprints and results
 
@@ -37,7 +37,7 @@ UNUSUAL = """
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache, cached_property
-from pushlab.ground.store import fingerprint
+from pushlab.utils.cache import fingerprint
 
 Mood = Enum("Mood", ["GOOD", "BAD"])
 
@@ -82,17 +82,19 @@ def test_result_is_computed_once_and_again_if_its_file_is_damaged(
         return {"sum": 0.1 + 0.2}
 
     for _ in range(2):
-        assert cached("job", "1f", compute) == cached("job", "1f", compute)
+        assert load_or_compute("job", "1f", compute) == load_or_compute(
+            "job", "1f", compute
+        )
         (file,) = tmp_path.rglob("job-1f.json")
         file.write_text(file.read_text()[:5])
     assert len(calls) == 2
     with no_cache():
-        assert cached("job", "1f", compute) == {"sum": 0.1 + 0.2}
+        assert load_or_compute("job", "1f", compute) == {"sum": 0.1 + 0.2}
     assert len(calls) == 3
     if os.name == "posix":
         (tmp_path / "results").chmod(0o777)  # others could write there
         with pytest.warns(UserWarning, match="other users can access"):
-            assert cached("job", "2f", lambda: "mine") == "mine"
+            assert load_or_compute("job", "2f", lambda: "mine") == "mine"
 
 
 # ---------------------------------------------------------------- compiled loops
@@ -114,7 +116,7 @@ import numpy as np
 
 sys.modules["pushlab.records"] = sys.modules[__name__]
 __name__ = "pushlab.records"
-from pushlab.ground.compiled import compiled, inner
+from pushlab.utils.compiled import compiled, inner
 
 @inner
 def part(rows):
@@ -153,8 +155,8 @@ class Listener(event.Listener):
         pass
 
 event.register("numba:compile", Listener())
-from pushlab.envs import TABLE
-for name, *_ in TABLE:
+from pushlab.envs import ENVIRONMENTS
+for name, *_ in ENVIRONMENTS:
     for env in (gym.make(name), gym.make_vec(name, num_envs=16)):
         env.reset(seed=0)
         env.action_space.seed(0)

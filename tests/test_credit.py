@@ -160,7 +160,7 @@ def test_people_respond_from_current_features_with_memory(memory):
     assert np.array_equal(seen["labels"], PEOPLE.labels)
     assert env.unwrapped.features == pytest.approx(table, abs=1e-12)
     assert reward == pytest.approx(-naive_loss(table, second, 0.1), abs=1e-12)
-    assert info["moved"] == pytest.approx(np.linalg.norm(theta[PLACES]))
+    assert info["feature_shift"] == pytest.approx(np.linalg.norm(theta[PLACES]))
     assert info["cost"] == pytest.approx(np.sum(second[PLACES] ** 2) / 2)
 
 

@@ -15,10 +15,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.vector.utils import iterate
 
 from pushlab.datasets.borrowers import make_borrowers
-from pushlab.envs import TABLE
-from pushlab.envs.batch import VectorEnv
+from pushlab.envs import ENVIRONMENTS
+from pushlab.envs.env import MAX_FRAMES, Env, append_frame
 from pushlab.envs.room import Room
-from pushlab.envs.shell import MOST_FRAMES, Env, append_frame
+from pushlab.envs.vector_env import VectorEnv
 
 pytestmark = pytest.mark.filterwarnings(
     "error",
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:.*symmetric and normalized",  # doses and weights have bounds of their own
 )
 
-IDS = [name for name, *_ in TABLE]
+IDS = [name for name, *_ in ENVIRONMENTS]
 WHYNOT = {"reference": "whynot-0.12"}
 PEOPLE = {"people": make_borrowers(3, 40, 48)}
 UNPENALISED = {**PEOPLE, **WHYNOT}
@@ -305,9 +305,9 @@ def test_batches_render_each_copy():
 
 
 def test_long_episodes_keep_the_first_and_the_latest_frames():
-    frames = list(range(MOST_FRAMES))
-    append_frame(frames, MOST_FRAMES)
-    assert frames == [0, *range(MOST_FRAMES // 2, MOST_FRAMES + 1)]
+    frames = list(range(MAX_FRAMES))
+    append_frame(frames, MAX_FRAMES)
+    assert frames == [0, *range(MAX_FRAMES // 2, MAX_FRAMES + 1)]
 
 
 # ------------------------------------------------------------ batches

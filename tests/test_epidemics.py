@@ -4,10 +4,10 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
+from pushlab.envs.env import Env
 from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.opioid import illicit_trend, misuse_trend
 from pushlab.envs.ode.world import ODE
-from pushlab.envs.shell import Env
 
 USERS = ["nonmedical_users", "oud_users", "illicit_users"]
 ZIKA = list(load_model("zika").names)

@@ -42,11 +42,11 @@ def test_mean_and_paired_intervals_are_those_of_student():
 
 def test_share_intervals_are_those_of_wilson():
     successes = np.array([0, 3, 20])
-    found = estimate.share_interval(successes, [7, 20, 20], level=0.9)
+    found = estimate.proportion_interval(successes, [7, 20, 20], level=0.9)
     for at, (won, trials) in enumerate(zip(successes, (7, 20, 20))):
         test = stats.binomtest(int(won), trials)
         expected = test.proportion_ci(0.9, method="wilson")
-        alone = estimate.share_interval(won, trials, level=0.9)
+        alone = estimate.proportion_interval(won, trials, level=0.9)
         assert alone == pytest.approx((won / trials, *expected), abs=1e-12)
         assert [ends[at] for ends in found] == pytest.approx(list(alone))
     assert str(found).startswith("0 [0, ")
@@ -74,11 +74,13 @@ def test_crossed_intervals_have_the_variance_of_both_sources():
 
 def test_simultaneous_intervals_share_the_risk():
     samples = {"a": [1.0, 2.0, 4.0], "b": [5.0, 6.0, 7.0]}
-    found = estimate.simultaneous(samples, level=0.9)
+    found = estimate.simultaneous_intervals(samples, level=0.9)
     assert found == {
         name: estimate.mean_interval(values, 0.95) for name, values in samples.items()
     }
-    wide = estimate.simultaneous([CROSSED, -CROSSED], 0.9, estimate.crossed_interval)
+    wide = estimate.simultaneous_intervals(
+        [CROSSED, -CROSSED], 0.9, estimate.crossed_interval
+    )
     assert wide[1] == estimate.crossed_interval(-CROSSED, level=0.95)
 
 
@@ -228,7 +230,7 @@ def test_power_is_that_of_published_tables():
     cohen = [estimate.runs_needed(d, 1.0, paired=False) for d in (0.5, 0.8, -0.8)]
     assert cohen == [64, 26, 26]
     assert estimate.runs_needed(0.5, 1.0) == 34
-    assert estimate.runs_needed(1.0, 0.5, wanted=0.5, level=0.99) == 5
+    assert estimate.runs_needed(1.0, 0.5, target_power=0.5, level=0.99) == 5
     assert estimate.power(0.8, 1.0, 10) == pytest.approx(0.6162328, abs=1e-6)
     unpaired = estimate.power(-0.8, 2.0, [10, 50], level=0.9, paired=False)
     assert unpaired == pytest.approx([0.2226543, 0.6337061], abs=1e-6)
@@ -251,16 +253,16 @@ def test_power_is_that_of_published_tables():
         ([*range(10), np.inf, np.inf], [4] * 5 + [9] * 6 + [1], (5, 1, 9)),
     ],
 )
-def test_median_times_account_for_times_never_reached(times, watched, expected):
-    found = estimate.median_time(times, watched)
-    assert found == (*expected, np.max(watched))
+def test_median_times_account_for_times_never_reached(times, follow_up_time, expected):
+    found = estimate.median_time(times, follow_up_time)
+    assert found == (*expected, np.max(follow_up_time))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: estimate.mean_interval([1.0]), "at least 2 finite values"),
-        (lambda: estimate.share_interval(3, 2), "successes from 0 to as many"),
+        (lambda: estimate.proportion_interval(3, 2), "successes from 0 to as many"),
         (lambda: estimate.crossed_interval([[1.0, 2.0]]), r"got shape \(1, 2\)"),
         (lambda: estimate.crossed_interval([[1, 2], [3, np.nan]]), "column 1 is nan"),
         (lambda: estimate.optimality_gap([[1.0], [np.nan]]), "run 1, task 0 is nan"),
@@ -270,7 +272,7 @@ def test_median_times_account_for_times_never_reached(times, watched, expected):
         ),
         (lambda: estimate.score_table({}), "scores must be {agent: array .*got {}"),
         (lambda: estimate.profile_table(OURS), "scores must be {agent: array .*got"),
-        (lambda: estimate.simultaneous([]), "no values to compare"),
+        (lambda: estimate.simultaneous_intervals([]), "no values to compare"),
         (lambda: estimate.power(0.5, 1.0, 2.5), "integers of at least 2 runs"),
         (lambda: estimate.median_time([2.0], 1), "from 0 to its time limit"),
     ],

@@ -106,7 +106,7 @@ def test_infos_have_probabilities_only_with_reveal(name):
         assert info.items() <= revealed.items()
     frame = env.unwrapped.frame()
     assert frame["push"]["best"] == revealed["best"] > 0
-    assert (frame["step"], frame["of"]) == (60, 60)
+    assert (frame["step"], frame["episode_length"]) == (60, 60)
 
 
 def test_actions_do_not_change_the_actual_answers():

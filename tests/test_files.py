@@ -4,7 +4,7 @@ import stat
 
 import pytest
 
-from pushlab.ground.files import locked, new_folder, write_text
+from pushlab.utils.files import locked, new_folder, write_text
 
 
 def test_file_is_written_atomically(tmp_path):
@@ -21,14 +21,17 @@ def test_file_is_written_atomically(tmp_path):
 def test_folder_is_written_atomically_and_replaces_only_results(tmp_path):
     out = tmp_path / "out"
     for number in (1, 2):
-        with new_folder(out, mark="results.json") as folder:
+        with new_folder(out, marker_file="results.json") as folder:
             write_text(folder / "results.json", str(number))
     with pytest.raises(KeyboardInterrupt), new_folder(out, "results.json") as folder:
         write_text(folder / "results.json", "3")
         raise KeyboardInterrupt
     assert (out / "results.json").read_text() == "2"
-    for mark in (None, "other.json"):
-        with pytest.raises(FileExistsError, match="not empty"), new_folder(out, mark):
+    for marker_file in (None, "other.json"):
+        with (
+            pytest.raises(FileExistsError, match="not empty"),
+            new_folder(out, marker_file),
+        ):
             pass
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

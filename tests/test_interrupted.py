@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from pushlab import RandomAgent, rollout
-from pushlab.lifetimes.live import run_syllabus
+from pushlab.lifetimes.runner import run_syllabus
 from pushlab.lifetimes.syllabi import ant_a
 
 REC = "pushlab/RECEnv-v0"

@@ -13,16 +13,16 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pushlab import load_user
 from pushlab.datasets.periods import Period
-from pushlab.ground.store import no_cache
 from pushlab.users import judges
 from pushlab.users.judges import (
-    cutoff,
     fit_judge,
     judge_for,
+    judge_panel,
     judge_report,
-    panel_of,
+    opening_threshold,
 )
 from pushlab.users.simulated import one_hot
+from pushlab.utils.cache import no_cache
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +120,16 @@ def test_matched_threshold_opens_as_much_as_the_user(user, name):
     distances = [
         abs((chances >= level).sum() - history.opened.sum()) for level in levels
     ]
-    matched = cutoff(judge, history, "matched")
+    matched = opening_threshold(judge, history, "matched")
     assert abs((chances >= matched).sum() - history.opened.sum()) == min(distances)
-    assert cutoff(judge, history, "threshold") == 0.5
-    assert np.isnan(cutoff(judge, history, "sampled"))
+    assert opening_threshold(judge, history, "threshold") == 0.5
+    assert np.isnan(opening_threshold(judge, history, "sampled"))
 
 
 def test_true_user_is_a_judge_only_if_known(user):
     real = replace(user, truth=None)
     assert [judge_for(one).name for one in (user, real)] == ["truth", "logistic"]
-    assert list(panel_of(real)) == ["logistic", "adaboost", "tree", "bayes"]
+    assert list(judge_panel(real)) == ["logistic", "adaboost", "tree", "bayes"]
     with pytest.raises(ValueError, match="true probabilities of user noor"):
         judge_for(real, "truth")
 

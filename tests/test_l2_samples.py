@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pushlab.logs.folders import read_log, write_log
+from pushlab.logs.files import read_log, write_log
 from pushlab.metrics.lifelong import Settings, lifelong_report
-from pushlab.metrics.lifelong.release import RELEASE_NAMES
+from pushlab.metrics.lifelong.l2metrics import L2METRICS_NAMES
 
 SAMPLES = Path(__file__).parent / "samples" / "l2"
 SAVED = json.loads((SAMPLES / "values.json").read_text(encoding="utf-8"))
@@ -37,7 +37,7 @@ def test_the_metrics_are_those_of_l2metrics(saved, logs):
     report = lifelong_report(
         logs["life"], experts, settings=Settings.from_dict(settings)
     )
-    found = {theirs: report.lifetime[ours] for ours, theirs in RELEASE_NAMES.items()}
+    found = {theirs: report.lifetime[ours] for ours, theirs in L2METRICS_NAMES.items()}
     assert found == pytest.approx(saved["values"], rel=1e-9)
 
 

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pushlab.__main__ import app
-from pushlab.logs.folders import write_log
-from pushlab.metrics.lifelong import lifelong_report, log_of, unregister
+from pushlab.logs.files import write_log
+from pushlab.metrics.lifelong import lifelong_report, log_from_blocks, unregister
 
 
 def lifetime(top=8.0, tasks=("a", "b")):
@@ -19,7 +19,7 @@ def lifetime(top=8.0, tasks=("a", "b")):
         blocks.append(("train", learned, np.linspace(0, top, 10)))
         tests = {task: [top if task == learned else top / 2] * 3 for task in tasks}
         blocks.append(("test", tests))
-    return log_of(*blocks)
+    return log_from_blocks(*blocks)
 
 
 def call(*arguments, code=0):
@@ -90,7 +90,7 @@ def test_a_faulty_lifetime_does_not_stop_the_others(tmp_path):
 
 
 def test_experts_are_added_listed_used_and_cleared(folder, tmp_path):
-    expert = log_of(("train", "a", np.linspace(0, 8, 10)))
+    expert = log_from_blocks(("train", "a", np.linspace(0, 8, 10)))
     write_log(expert, tmp_path / "run")
     store = ("--experts", tmp_path / "store")
     call("experts", "add", tmp_path / "run", *store)

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from pushlab import agents
-from pushlab.agents.protocol import Agent, plain_state
-from pushlab.lifetimes.live import run_syllabi, run_syllabus
+from pushlab.agents.protocol import Agent, state_to_json
+from pushlab.lifetimes.runner import run_syllabi, run_syllabus
 from pushlab.lifetimes.syllabi import ant_a, cl
-from pushlab.logs.folders import read_log
+from pushlab.logs.files import read_log
 
 QUIET = {"progress": False}
 
@@ -84,8 +84,8 @@ FORGOTTEN = [[NEW_RED, NEW_BLUE, NEW_RED], [0, 1, 0, 1], [0, 0, 1, 0]]
     [
         (DoorAgent(), REMEMBERED),
         (forgetful(), FORGOTTEN),
-        (agents.Restarting(DoorAgent), FORGOTTEN),
-        (agents.Told(forgetful), REMEMBERED),
+        (agents.RestartingAgent(DoorAgent), FORGOTTEN),
+        (agents.TaskAwareAgent(forgetful), REMEMBERED),
     ],
 )
 def test_rewards_of_agents_that_remember_or_forget(agent, expected):
@@ -158,7 +158,7 @@ def test_tests_leave_no_trace_and_repeat_their_episodes():
     assert tested == tested[:6] * 8
     untested = agents.LinearQ()
     run_syllabus(cl(NORTH, VARIED, 8), untested, 1, **QUIET)
-    assert plain_state(agent.state()) == plain_state(untested.state())
+    assert state_to_json(agent.state()) == state_to_json(untested.state())
 
 
 def stored_blocks(folder):
@@ -177,7 +177,7 @@ def test_an_interrupted_lifetime_ends_as_it_would_have(tmp_path):
         one = Witness()
         resumed = run_syllabus(TOWNS, one, 3, tmp_path, **QUIET)
         pd.testing.assert_frame_equal(resumed, whole, check_exact=True)
-        assert plain_state(one.state()) == plain_state(other.state())
+        assert state_to_json(one.state()) == state_to_json(other.state())
         stored_blocks(tmp_path)[2].write_text('{"rows": {"run": [')
 
 

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 
 from pushlab.agents import RandomAgent
-from pushlab.ground.faults import BadData
-from pushlab.logs.folders import (
+from pushlab.logs.files import (
     find_logs,
     lifetime_log,
     read_log,
     write_log,
 )
-from pushlab.logs.rollout import by_episode, rollout
+from pushlab.logs.rollout import aggregate_episodes, rollout
+from pushlab.utils.issues import BadData
 
 HEADER = "block_num exp_num worker_id block_type task_name task_params reward\n"
 
@@ -73,13 +73,13 @@ def test_logs_come_back_from_csv_exactly(tmp_path, steps):
         ("run,", "", "rows 2, 3, 4, 5, 6, 7: the row has 12 fields"),
     ],
 )
-def test_damaged_csv_is_refused(tmp_path, old, new, fault):
+def test_damaged_csv_is_refused(tmp_path, old, new, issue):
     path = write_log(episodes().assign(run="r"), tmp_path / "run.csv")
     text = path.read_text()
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(BadData) as error:
         read_log(path)
-    assert f"run.csv, {fault}" in str(error.value)
+    assert f"run.csv, {issue}" in str(error.value)
     path.write_text(text[:-2])
     with pytest.raises(
         BadData, match="run.csv: a line break is missing at the end; the last row"
@@ -130,7 +130,10 @@ def test_single_tables_are_lifetimes(tmp_path, steps):
     with pytest.raises(BadData, match="loss, row 2: 'inf' is not a finite number"):
         read_log(path, "loss")
     steps.to_csv(path, index=False)
-    assert read_log(path)["reward"].tolist() == by_episode(steps)["return"].tolist()
+    assert (
+        read_log(path)["reward"].tolist()
+        == aggregate_episodes(steps)["return"].tolist()
+    )
 
 
 def test_faults_of_a_folder_are_named_all_at_once(tmp_path):

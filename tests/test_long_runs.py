@@ -11,11 +11,11 @@ from matplotlib import backends, pyplot
 from matplotlib.figure import Figure
 
 from pushlab import rollout
-from pushlab.envs.batch import VectorEnv
-from pushlab.envs.shell import MOST_FRAMES, Env
+from pushlab.envs.env import MAX_FRAMES, Env
+from pushlab.envs.vector_env import VectorEnv
 from pushlab.envs.world import World
 
-STEPS = MOST_FRAMES + 50
+STEPS = MAX_FRAMES + 50
 
 
 class Frame(dict):
@@ -64,7 +64,7 @@ def test_an_endless_episode_keeps_its_first_and_its_latest_frames(copies):
     for _ in range(STEPS):
         env.step(action)
     env.render()
-    latest = range(MOST_FRAMES // 2, STEPS + 1)
+    latest = range(MAX_FRAMES // 2, STEPS + 1)
     assert Endless.drawn == [0, *latest]
     gc.collect()
     alive = sum(type(thing) is Frame for thing in gc.get_objects())

@@ -5,10 +5,10 @@ import pytest
 
 from pushlab import plots
 from pushlab.agents import (
-    BothAgent,
     EpisodicAgent,
-    GivenAgent,
-    LearnedAgent,
+    EpisodicSemanticAgent,
+    LearnedMemoryAgent,
+    PrefilledMemoryAgent,
     SemanticAgent,
 )
 from pushlab.agents.memory import (
@@ -16,16 +16,16 @@ from pushlab.agents.memory import (
     EPISODE,
     FORGET,
     Belief,
-    Episodic,
+    EpisodicMemory,
     Placement,
-    Semantic,
-    with_memory,
+    SemanticMemory,
+    frames_with_memory,
 )
 from pushlab.logs.rollout import rollout
 from pushlab.metrics.estimate import paired_interval
 
 ID = "pushlab/RoomEnv-v0"
-SYSTEMS = [EpisodicAgent, SemanticAgent, BothAgent, GivenAgent]
+SYSTEMS = [EpisodicAgent, SemanticAgent, EpisodicSemanticAgent, PrefilledMemoryAgent]
 
 
 def returns(agent, episodes=8, seed=5, **arguments):
@@ -46,7 +46,7 @@ def returns(agent, episodes=8, seed=5, **arguments):
 
 
 def test_episodic_memory_forgets_the_oldest_and_recalls_the_latest():
-    memory = Episodic(2)
+    memory = EpisodicMemory(2)
     seen = [
         Placement("ann", "cup", "shelf", 0),
         Placement("ann", "cup", "table", 1),
@@ -60,7 +60,7 @@ def test_episodic_memory_forgets_the_oldest_and_recalls_the_latest():
 
 
 def test_semantic_memory_counts_and_forgets_the_weakest():
-    memory = Semantic(3)
+    memory = SemanticMemory(3)
     pairs = ["a desk", "b shelf", "a table", "a desk", "b shelf"]
     assert [memory.strengthen(*pair.split()) for pair in pairs] == [None] * 5
     assert memory.recall("a") == Belief("a", "desk", 2)
@@ -82,7 +82,7 @@ def stored(agent, placements):
     agent.begin(gym.make(ID), 0)
     episodic, semantic = agent.memories[0]
     forgotten = [
-        agent.keep(Placement(*each.split(), time), episodic, semantic)
+        agent.store_placement(Placement(*each.split(), time), episodic, semantic)
         for time, each in enumerate(placements)
     ]
     return episodic, semantic, forgotten
@@ -92,17 +92,17 @@ SEEN = ["ann cup table", "bob cup table", "ann pen desk", "cy cup shelf", "cy ha
 
 
 def test_similar_episodes_become_one_belief():
-    episodic, semantic, forgotten = stored(BothAgent(8), SEEN)
+    episodic, semantic, forgotten = stored(EpisodicSemanticAgent(8), SEEN)
     assert [item.thing for item in episodic.items] == ["pen", "cup", "hat"]
     assert semantic.items == [Belief("cup", "table", 2)]
     assert forgotten == [None] * 5
     episodic, _, forgotten = stored(
-        BothAgent(4), SEEN[::2]
+        EpisodicSemanticAgent(4), SEEN[::2]
     )  # none are similar: the oldest
     assert forgotten[-1] == Placement("ann", "cup", "table", 0)
     assert len(episodic) == 2
     pens = ["ann pen desk", "bob pen desk", "cy hat wall", "di hat wall", "di hat bed"]
-    _, semantic, forgotten = stored(BothAgent(4), [*SEEN[:2], *pens])
+    _, semantic, forgotten = stored(EpisodicSemanticAgent(4), [*SEEN[:2], *pens])
     # a belief replaces an equally strong one
     assert forgotten[-1] == Belief("cup", "table", 2)
     assert semantic.items == [("pen", "desk", 2), ("hat", "wall", 2)]
@@ -110,7 +110,7 @@ def test_similar_episodes_become_one_belief():
 
 def test_prefilled_places_take_at_most_half_of_the_capacity():
     for capacity, facts, episodes in ((2, 1, 1), (16, 8, 8), (32, 10, 22)):
-        episodic, semantic, _ = stored(GivenAgent(capacity), [])
+        episodic, semantic, _ = stored(PrefilledMemoryAgent(capacity), [])
         assert (len(semantic), episodic.capacity) == (facts, episodes)
         semantic.strengthen("laptop", "shelf", by=99)
         assert semantic.recall("laptop").place == "desk"
@@ -164,10 +164,10 @@ def test_both_memories_are_better_than_one_in_the_original_room():
 
 def test_learned_policies_can_be_reused_and_do_not_change_without_exploration():
     env = gym.make(ID, encoding="index")
-    agent = LearnedAgent(32)
+    agent = LearnedMemoryAgent(32)
     rollout(env, agent, episodes=2, seed=3, record="episodes", progress=False)
     before = agent.state()
-    other = LearnedAgent(32)
+    other = LearnedMemoryAgent(32)
     other.load(before)
     for each in (agent, other):
         assert returns(each, 2, encoding="index").tolist() == [806, 806]
@@ -178,13 +178,13 @@ def test_learned_policies_can_be_reused_and_do_not_change_without_exploration():
     assert agent.table()["tried"].sum() == choices.sum()
 
 
-@pytest.mark.parametrize("system", [BothAgent, LearnedAgent])
+@pytest.mark.parametrize("system", [EpisodicSemanticAgent, LearnedMemoryAgent])
 def test_pictures_show_the_memory(system, good_picture):
     agent = system(16)
-    agent.diary = True
+    agent.record_memory = True
     env = gym.make(ID, encoding="index")
     _, films = rollout(env, agent, seed=2, steps=40, record="frames", progress=False)
-    frames = with_memory(films[0], agent.pages)
+    frames = frames_with_memory(films[0], agent.memory_log)
     memory = frames[40]["memory"]
     items = memory["episodic"]["items"] + memory["semantic"]["items"]
     assert 0 < len(items) <= 16

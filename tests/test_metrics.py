@@ -72,7 +72,7 @@ ITEMS = [[2.0, 0.0], [0.0, 1.0], [3.0, 4.0]]
 def test_directions_of_preferences_and_items_are_measured_whatever_their_length():
     preferences = [[1.0, 0.0], [-5.0, 5.0], [0.0, 0.1]]
     assert rec.polarisation(preferences, ITEMS[:2]) == pytest.approx([1, 0.5**0.5, 1])
-    assert rec.turned(preferences) == pytest.approx([0, 135, 90])
+    assert rec.angle_from_start(preferences) == pytest.approx([0, 135, 90])
     # The pairs of items 0 and 1, 0 and 2, 1 and 2 have the cosines 0, 0.6 and 0.8.
     assert rec.item_diversity([0, 1, 2], ITEMS) == pytest.approx(1 - 1.4 / 3)
     assert rec.item_diversity([2, 2], ITEMS) == pytest.approx(0)
@@ -92,7 +92,7 @@ def test_filter_bubble_compares_both_ends_of_each_episode():
     )
     found = rec.filter_bubble(log, ITEMS[:2]).set_index("episode")
     half = 0.5**0.5
-    measured = ["diversity", "before", "after", "bubble", "turned"]
+    measured = ["diversity", "before", "after", "bubble", "angle_from_start"]
     assert found.loc[0, measured].tolist() == pytest.approx([1, half, 1, 1 - half, 45])
     assert found.loc[1, measured].tolist() == pytest.approx([0, 1, half, half - 1, 45])
     with pytest.raises(ValueError, match="no column 'obs.0'"):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from pushlab.envs.env import Env
 from pushlab.envs.ode.models import Intervention, Model, Variable, load_model
 from pushlab.envs.ode.world import ODE
-from pushlab.envs.shell import Env
-from pushlab.ground.compiled import inlined
+from pushlab.utils.compiled import inlined
 
 HIV_ID = "pushlab/ODE-HIV-v0"
 RABBITS_ID = "pushlab/ODE-LotkaVolterra-v1"

@@ -51,7 +51,7 @@ def exact_values(policy, discount=1.0):
 
 def modelled(model):
     """Rewards, ratios, Q of the action taken and V of the whole log under a model."""
-    episodes = offpolicy.episodes_of(whole_log(), target)
+    episodes = offpolicy.episodes_from_log(whole_log(), target)
     q = np.asarray(model)[[0, 1], episodes.observations[:, :, 0].astype(int)]
     taken = np.take_along_axis(q, episodes.actions[:, :, None], axis=2)[:, :, 0]
     return episodes.rewards, episodes.ratios, taken, (episodes.target * q).sum(axis=2)
@@ -219,7 +219,9 @@ def test_cross_fitted_values_are_ridge_regressions_of_the_other_folds(features):
     log = log.assign(episode=np.arange(60), step=0, propensity=0.5)
     log["action"] = rng.integers(2, size=60)
     log["reward"] = log["obs.0"] * log["action"] + rng.normal(3, 1, 60)
-    episodes = offpolicy.episodes_of(log, lambda seen: np.full((60, 2), [0.3, 0.7]))
+    episodes = offpolicy.episodes_from_log(
+        log, lambda seen: np.full((60, 2), [0.3, 0.7])
+    )
     found = offpolicy.cross_fitted_values(
         episodes, folds=3, features=features, penalty=2.0, seed=5
     )
@@ -242,7 +244,7 @@ def test_cross_fitted_values_are_ridge_regressions_of_the_other_folds(features):
 def test_value_models_are_0_after_the_end_of_an_episode():
     log = whole_log()
     log = log[(log["episode"] % 2 == 0) | (log["step"] == 0)]
-    short = offpolicy.episodes_of(log, target)
+    short = offpolicy.episodes_from_log(log, target)
     assert short.mask[:2].tolist() == [[True, True], [True, False]]
     assert short.ratios[1, 1] == 1
     assert short.rewards[1, 1] == 0
@@ -292,7 +294,10 @@ def test_estimates_need_episodes_and_steps():
 def test_true_values_by_hand():
     world = RECEnv(3, n_items=2, UserModel=NoDrift, reward_std=0.5)
     policy = SoftmaxItem(world.items, sharpness=1.0)
-    once = (policy.probabilities(world.starts) * (world.starts @ world.items.T)).sum(1)
+    once = (
+        policy.probabilities(world.initial_states)
+        * (world.initial_states @ world.items.T)
+    ).sum(1)
     assert true_value(world, policy) == pytest.approx(3 * once.mean())
     with pytest.raises(ValueError, match="obs_std is 0.1"):
         true_value(RECEnv(obs_std=0.1), policy)

@@ -38,32 +38,39 @@ def corridor():
 
 def learner(**changes):
     return FittedQIteration(
-        2, **{"discount": 0.5, "trees": 3, "leaf": 1, "sweeps": 1, **changes}
+        2,
+        **{
+            "discount": 0.5,
+            "trees": 3,
+            "min_leaf_size": 1,
+            "iterations_per_fit": 1,
+            **changes,
+        },
     )
 
 
 def test_fitted_q_iteration_finds_the_values_of_a_corridor():
-    agent = learner(growths=12).fit(*corridor())
+    agent = learner(forest_fits=12).fit(*corridor())
     places = np.arange(6.0)[:, None]
     values = agent.values(places)
     assert values[:, 1] == pytest.approx([0.0625, 0.125, 0.25, 0.5, 1, 0])
     assert values[1:5, 0] == pytest.approx(0.25 * values[1:5, 1])
     assert agent.act_each(places[:5], explore=False).tolist() == [1] * 5
     # The reward is five steps away from the first place.
-    assert learner(growths=4).fit(*corridor()).values(places[:1])[0, 1] == 0
-    assert learner(growths=5).fit(*corridor()).values(places[:1])[0, 1] == 0.0625
+    assert learner(forest_fits=4).fit(*corridor()).values(places[:1])[0, 1] == 0
+    assert learner(forest_fits=5).fit(*corridor()).values(places[:1])[0, 1] == 0.0625
 
 
 def test_there_is_no_reward_after_termination():
     places, actions, rewards, following = corridor()
     end = following[:, 0] == 5
-    agent = learner(growths=9).fit(places, actions, rewards + 1, following, end)
+    agent = learner(forest_fits=9).fit(places, actions, rewards + 1, following, end)
     assert agent.values([[4.0]])[0, 1] == 2
     assert agent.values([[3.0]])[0, 1] == 1 + 0.5 * 2
 
 
 def test_fitted_q_explores_with_epsilon_and_learns_between_episodes():
-    agent = learner(growths=9).fit(*corridor())
+    agent = learner(forest_fits=9).fit(*corridor())
     agent.epsilon = 0.3
     agent.begin(None, 3)
     first = agent.act_each(np.full((4000, 1), 3.0))
@@ -71,7 +78,7 @@ def test_fitted_q_explores_with_epsilon_and_learns_between_episodes():
     assert agent.propensity == (0.15 if first[-1] == 0 else 0.85)
     agent.begin(None, 3)
     assert np.array_equal(first, agent.act_each(np.full((4000, 1), 3.0)))
-    online = learner(growths=9, every=2)
+    online = learner(forest_fits=9, fit_every=2)
     with pytest.raises(ValueError, match="call fit"):
         online.values([[0.0]])
     steps = list(zip(*corridor()))[:12]
@@ -90,13 +97,13 @@ def test_fitted_q_explores_with_epsilon_and_learns_between_episodes():
 
 def test_the_planner_finds_the_best_of_all_item_sequences():
     world = RECEnv(n_items=3, step_per_episode=5, UserModel=Satiation)
-    start = world.starts[4]
+    start = world.initial_states[4]
     best = -np.inf
     for items in product(range(3), repeat=5):
         state = start[None]
         total = 0.0
         for item in items:
-            reward, state = world.expect(state, np.array([item]))
+            reward, state = world.expected_step(state, np.array([item]))
             total += reward[0]
         best = max(best, total)
     plan, earned = rec.Planner(beam=3**4).plan(world, start, 5)

@@ -13,7 +13,7 @@ from pushlab import RandomAgent, plots, rollout
 from pushlab.agents import ThompsonSampling
 from pushlab.causal import CausalData
 from pushlab.metrics import estimate
-from pushlab.metrics.lifelong import Settings, lifelong_report, log_of
+from pushlab.metrics.lifelong import Settings, lifelong_report, log_from_blocks
 
 
 def table(text):
@@ -75,7 +75,7 @@ def make_frame(step, opened=None, **features):
         "env": "pushlab/evalumap1-v0",
         "user": "mira",
         "step": step,
-        "of": 3,
+        "episode_length": 3,
         "context": {**context, "time": "night"},
         "push": push,
         "labels": {"day": {"1": "Tuesday"}},
@@ -151,7 +151,7 @@ DIFFERENCES = table(
 def lifetime(**settings):
     """Return the report of a lifetime: A is learned, half lost while B is learned, then A is learned again."""
     learning = np.linspace(0, 8, 9)
-    log = log_of(
+    log = log_from_blocks(
         ("test", {"A": [0, 0], "B": [0, 0]}),
         ("train", "A", learning),
         ("test", {"A": [8, 8], "B": [0, 0]}),
@@ -161,7 +161,7 @@ def lifetime(**settings):
         ("test", {"A": [8, 8], "B": [8, 8]}),
     )
     settings = {"smoothing": "none", "normalization": "none", **settings}
-    experts = {"A": [log_of(("train", "A", 2 * learning))]}
+    experts = {"A": [log_from_blocks(("train", "A", 2 * learning))]}
     return lifelong_report(log, experts, settings=Settings(**settings))
 
 
@@ -177,7 +177,7 @@ def draw_learned_map():
     env = gym.make("pushlab/evalumap2-v0")
     agent = ThompsonSampling()
     rollout(env, agent, steps=20, progress=False)
-    learned = plots.learned_heatmap_table(agent, env, most=4)
+    learned = plots.learned_heatmap_table(agent, env, max_rows=4)
     return plots.learned_heatmap(learned)
 
 
@@ -259,13 +259,13 @@ PICTURES = {
         lambda: plots.credit_scores(make_frames("Credit-v0", 2)),
         "paid back, fell behind, refused",
     ),
-    "promise": (
-        lambda: plots.promise(PROMISE, 1.5, lead="made up"),
+    "promised_and_actual_loss": (
+        lambda: plots.promised_and_actual_loss(PROMISE, 1.5, subtitle="made up"),
         "promised, paid",
         [1.5, 0.3125, 0.6875, 0.25, 0.75],
     ),
-    "numbers": (
-        lambda: plots.numbers([{"env": "mine", "load": 2.5}, {"load": 4.5}]),
+    "value_panels": (
+        lambda: plots.value_panels([{"env": "mine", "load": 2.5}, {"load": 4.5}]),
         "load",
         [2.5, 4.5],
     ),
@@ -299,7 +299,7 @@ PICTURES = {
         [2.1, 1.5, 2.75, 0.5, 2.0],
     ),
     "data_needed": (
-        lambda: plots.data_needed(SIZES, unit="towns"),
+        lambda: plots.error_and_coverage(SIZES, unit="towns"),
         "doubly robust, towns",
         [100, 800, 0.5, 0.2, 0.9, 0.85, 0.925],
     ),
@@ -501,11 +501,11 @@ def test_tests_of_a_lifetime_have_means_and_intervals_over_episodes_or_lifetimes
     forgotten = tests.loc[("A", 4)]
     ends = forgotten[["mean", "low", "high"]].tolist()
     assert ends == pytest.approx([4, 4 - half, 4 + half], rel=1e-5)
-    assert forgotten[["count", "over"]].tolist() == [2, "episodes"]
+    assert forgotten[["count", "count_unit"]].tolist() == [2, "episodes"]
     assert tests["mean"]["B"].tolist() == [0, 0, 8, 8]
     several = plots.evaluation_table([lifetime()] * 3)
     assert (several["count"] == 3).all()
-    assert (several["over"] == "lifetimes").all()
+    assert (several["count_unit"] == "lifetimes").all()
 
 
 def test_variants_of_a_task_are_named_by_their_differences():
@@ -513,7 +513,7 @@ def test_variants_of_a_task_are_named_by_their_differences():
     for noise in (0, 0.5):
         for kind in ("train", "test"):
             blocks.append((kind, "shelf", [1, 2], {"noise": noise, "speed": 1}))
-    names = plots.evaluation_table(lifelong_report(log_of(*blocks)))["name"]
+    names = plots.evaluation_table(lifelong_report(log_from_blocks(*blocks)))["name"]
     assert names.tolist() == ["noise 0", "noise 0.5"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from pushlab import agents, load_user, rollout
-from pushlab.agents.protocol import sampling_chance
+from pushlab.agents.protocol import random_action_probability
 from pushlab.logs.collect import true_value
 from pushlab.metrics.offpolicy import off_policy
 
@@ -28,7 +28,7 @@ def changed(agent, **attributes):
 
 def fitted():
     seen = np.random.default_rng(0).random((40, 6)) * 1e5
-    agent = agents.FittedQIteration(4, trees=2, growths=1, sweeps=1)
+    agent = agents.FittedQIteration(4, trees=2, forest_fits=1, iterations_per_fit=1)
     agent.epsilon = 0.4
     return agent.fit(seen, np.arange(40) % 4, seen[:, 0], seen)
 
@@ -117,7 +117,7 @@ def test_rollouts_log_the_propensity_if_the_agent_reports_one(make, env_id, prop
     ],
 )
 def test_all_elements_of_a_space_are_equally_likely(space, mask, chance):
-    assert sampling_chance(space, mask) == chance
+    assert random_action_probability(space, mask) == chance
 
 
 def test_a_rollout_with_propensities_gives_the_value_of_another_policy():

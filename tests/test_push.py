@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from pushlab.datasets.reading import load_user
+from pushlab.envs.env import Env
 from pushlab.envs.push.world import Push
-from pushlab.envs.shell import Env
 from pushlab.users.days import days_of, slot_number
 from pushlab.users.simulated import SimulatedUser
 
@@ -58,8 +58,8 @@ class ReferenceRules:
         self.settled_at = {}
 
     def waiting(self, info):
-        code = self.world.fates.index("waiting")
-        return set(np.flatnonzero(info["fates"] == code).tolist())
+        code = self.world.status_names.index("waiting")
+        return set(np.flatnonzero(info["statuses"] == code).tolist())
 
     def mask(self, info):
         if info["hand"] >= 0:
@@ -92,9 +92,9 @@ class ReferenceRules:
             reward += weights["wait"] * len(waiting)
             reward += weights["idle"] * bool(waiting - self.handled)
             self.handled = set()
-        changed = np.flatnonzero(before["fates"] != after["fates"])
+        changed = np.flatnonzero(before["statuses"] != after["statuses"])
         for index in changed.tolist():
-            delayed_reward = self.world.worths[after["fates"][index]]
+            delayed_reward = self.world.status_rewards[after["statuses"][index]]
             if delayed_reward:
                 assert time_passes
                 reward += delayed_reward

@@ -60,14 +60,14 @@ def test_features_are_divided_by_their_spectral_norm():
 @pytest.mark.parametrize("alpha", [1.0, 0.3])
 def test_preferences_drift_as_dean_and_morgenstern_write(alpha):
     world = RECEnv(UserModel=UserModel(alpha=alpha))
-    state = world.starts
+    state = world.initial_states
     actions = np.arange(100) % 5
     items = world.items[actions]
     for _ in range(3):
         engagement = (state * items).sum(axis=1)
         expected = state + alpha * engagement[:, None] * items
         expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-        rewards, next_state = world.expect(state, actions)
+        rewards, next_state = world.expected_step(state, actions)
         assert rewards == pytest.approx(engagement)
         assert next_state == pytest.approx(expected)
         model = world.user_model
@@ -78,7 +78,7 @@ def test_preferences_drift_as_dean_and_morgenstern_write(alpha):
 
 
 def test_satiation_and_no_drift_by_hand():
-    env = gym.make(ID, UserModel=Satiation(keep=0.5, weight=1.0))
+    env = gym.make(ID, UserModel=Satiation(retention=0.5, weight=1.0))
     state = env.reset(seed=1)[1]["state"]
     liked = env.unwrapped.world.items @ state[:5]
     steps = [env.step(action) for action in (0, 0, 1, 0)]
@@ -96,7 +96,7 @@ def test_noise_has_the_requested_distribution():
     def step(**arguments):
         envs = gym.make_vec(ID, num_envs=5_000, **arguments)
         envs.reset(seed=3, options={"user_id": 7})
-        liked = envs.world.starts[7] @ envs.world.items[2]
+        liked = envs.world.initial_states[7] @ envs.world.items[2]
         seen, rewards, *_, infos = envs.step(np.full(5_000, 2))
         return rewards, liked, seen - infos["state"], seen
 
@@ -158,8 +158,8 @@ def test_models_without_a_batch_method_are_used_one_by_one():
 def test_instances_and_names_of_models():
     world = RECEnv(UserModel=UserModel(reward_type="binary"), reward_std=0.5)
     assert (world.reward_type, world.user_model.reward_std) == ("binary", 0.5)
-    named = RECEnv(UserModel={"name": "Satiation", "keep": 0.25}).user_model
-    assert (type(named), named.keep, named.weight) == (Satiation, 0.25, 0.3)
+    named = RECEnv(UserModel={"name": "Satiation", "retention": 0.25}).user_model
+    assert (type(named), named.retention, named.weight) == (Satiation, 0.25, 0.3)
 
 
 def test_reset_draws_or_takes_a_user():

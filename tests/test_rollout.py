@@ -8,9 +8,9 @@ from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
 
 import pushlab  # noqa: F401  registers the environments
 from pushlab.agents import Agent, Constant, RandomAgent
-from pushlab.ground.seeds import episode_seed
 from pushlab.logs.collect import collect
-from pushlab.logs.rollout import by_episode, rollout
+from pushlab.logs.rollout import aggregate_episodes, rollout
+from pushlab.utils.seeds import episode_seed
 
 ITEMS = "pushlab/RECEnv-v0"
 QUIET = {"progress": False}
@@ -116,7 +116,7 @@ def test_episodes_frames_steps_and_greedy_runs():
     episodes = rollout(Countdown(), Counting(), record="episodes", **options)
     assert episodes["return"].tolist() == [6.0, 15.0]
     assert episodes["length"].tolist() == [3, 3]
-    pd.testing.assert_frame_equal(by_episode(log), episodes)
+    pd.testing.assert_frame_equal(aggregate_episodes(log), episodes)
     short = rollout(Countdown(), Counting(), steps=2, **QUIET)
     assert short["last"].tolist() == [None, [1, 0.5, 0.5, "n 1"]]
 

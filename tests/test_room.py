@@ -20,8 +20,8 @@ from pushlab.datasets.commonsense import (
     write_facts,
 )
 from pushlab.envs.room import Room
-from pushlab.ground.faults import BadData
-from pushlab.ground.files import data_dir
+from pushlab.utils.files import data_dir
+from pushlab.utils.issues import BadData
 
 ID = "pushlab/RoomEnv-v0"
 
@@ -64,7 +64,7 @@ def test_answers_are_compared_in_lower_case(change, reward):
     (observation, question), _ = env.reset(seed=3)
     right = env.world.locations[env.state["locations"][0, env.state["question"][0]]]
     assert env.step(change(right))[1] == reward
-    previous = env.frame()["answered"]
+    previous = env.frame()["last_answer"]
     assert (previous["right"], previous["reward"]) == (right, reward)
     assert f"{previous['person']}'s {previous['object']}" == question[0]
     with pytest.raises(TypeError, match="must be a str, or None for no answer; got"):

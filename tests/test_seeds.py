@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from pushlab.ground.seeds import episode_seed, part_seed
+from pushlab.utils.seeds import episode_seed, part_seed
 
 
 def test_seeds_of_episodes_and_parts_stay_the_same_in_every_release():

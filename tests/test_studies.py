@@ -9,10 +9,10 @@ import pytest
 from scripts import STUDIES, load_script
 
 from pushlab.agents import LinearQ
-from pushlab.agents.treatment import examine, make_world
-from pushlab.challenges.board import read_board
-from pushlab.ground.files import data_dir
-from pushlab.lifetimes.live import run_syllabus
+from pushlab.agents.treatment import make_world, simulate_treatment
+from pushlab.challenges.capstone import read_board
+from pushlab.lifetimes.runner import run_syllabus
+from pushlab.utils.files import data_dir
 
 TABLES = data_dir() / "studies"
 
@@ -104,7 +104,7 @@ def test_the_best_treatment_has_its_stored_outcome():
     patient = pd.read_csv(data_dir() / "ode" / "fitted_q_patient.csv")
     schedule = patient["action"].tolist()[:200]
     policy = study.schedule_policy([*schedule, *[0] * 200])
-    outcome, *_ = examine(make_world(), policy)
+    outcome, *_ = simulate_treatment(make_world(), policy)
     assert outcome["return"] == pytest.approx(best["return"], rel=1e-5)
     table = study.patient_table(make_world(), schedule)
     check_rows(table, "ode/fitted_q_patient", {}, rtol=1e-5)

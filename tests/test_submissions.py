@@ -12,8 +12,8 @@ from pushlab import RandomAgent, rollout
 from pushlab.__main__ import app
 from pushlab.challenges.challenge import Challenge
 from pushlab.challenges.submissions import score_file, score_folder
-from pushlab.ground.faults import BadData
 from pushlab.users.synthesis import make_user, write_private_user
+from pushlab.utils.issues import BadData
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from pushlab.__main__ import app
 from pushlab.agents import RandomAgent, ThompsonSampling
 from pushlab.experiments.cells import Cell, CellsFailed, run_cells, status
 from pushlab.experiments.sweep import sweep
-from pushlab.lifetimes.live import run_syllabus
+from pushlab.lifetimes.runner import run_syllabus
 from pushlab.lifetimes.syllabi import cl
 from pushlab.logs.rollout import rollout
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from pushlab.ground.faults import BadData
 from pushlab.lifetimes.syllabi import (
     ant_a,
     ant_b,
@@ -11,6 +10,7 @@ from pushlab.lifetimes.syllabi import (
     shipped_syllabi,
     write_syllabus,
 )
+from pushlab.utils.issues import BadData
 
 MIRA = {"$episode": "pushlab/push-v0", "user": "mira"}
 THEO = {"$episode": "pushlab/push-v0", "user": "theo"}

@@ -10,7 +10,7 @@ from PIL import Image
 from traitlets.config import Config
 
 from pushlab import plots
-from pushlab.metrics.lifelong import log_of
+from pushlab.metrics.lifelong import log_from_blocks
 from pushlab.plots import widgets
 from pushlab.plots.widgets import explore, player
 
@@ -35,7 +35,7 @@ def figure_pixels(figure):
 
 def test_moving_a_control_shows_the_picture_of_its_value():
     ranges = {"height": (0.0, 2.0, 0.1), "colour": ["blue", "green"], "shown": True}
-    panel = explore(draw_bar, say=lambda height, **_: f"<{height}>", **ranges)
+    panel = explore(draw_bar, describe=lambda height, **_: f"<{height}>", **ranges)
     assert panel.values == {"height": 1.0, "colour": "blue", "shown": True}
     for name, value in (("height", 0.5), ("colour", "green"), ("shown", False)):
         before = pixels(panel)
@@ -55,7 +55,9 @@ def test_without_a_sentence_the_alternative_text_names_the_controls():
 
 
 def test_an_error_is_shown_as_text_until_the_next_picture():
-    panel = explore(lambda x=1: draw_bar(1 / x), say=lambda x: f"x is {x}", x=(0, 3, 1))
+    panel = explore(
+        lambda x=1: draw_bar(1 / x), describe=lambda x: f"x is {x}", x=(0, 3, 1)
+    )
     before = pixels(panel)
     panel.controls["x"].value = 0
     for text in (panel.caption.value, panel.image.tooltip):
@@ -109,7 +111,7 @@ def test_a_picture_is_drawn_once_until_another_cell_has_run(monkeypatch, tmp_pat
 
 def test_sliders_over_the_settings_of_a_lifetime_change_its_numbers():
     rewards = [0, 4, 8, 2, 6, 8]
-    log = log_of(("train", "A", rewards), ("train", "B", rewards))
+    log = log_from_blocks(("train", "A", rewards), ("train", "B", rewards))
     panel = widgets.lifelong_settings(log)
     for name, value in (("smoothing", "none"), ("normalization", "none")):
         before = pixels(panel)
@@ -123,10 +125,10 @@ def test_sliders_over_the_settings_of_a_lifetime_change_its_numbers():
 
 def test_the_player_draws_the_frames_up_to_the_slider():
     frames = [{"load": load} for load in (1.0, 3.0, 2.0)]
-    panel = player(frames, plots.numbers)
+    panel = player(frames, plots.value_panels)
     for index in (2, 1):
         panel.slider.value = index
-        figure = plots.numbers(frames[: index + 1])
+        figure = plots.value_panels(frames[: index + 1])
         assert panel.image.tooltip == f"{figure.get_label()} (player: 3 frames)"
         assert pixels(panel) == figure_pixels(figure)
     with pytest.raises(ValueError, match="at least one frame"):

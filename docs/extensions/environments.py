@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader
 from pictures.environments import draw
 from pybtex.database import parse_file
 
-from pushlab.envs import REMOTE, TABLE
+from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
 
 FOLDER = ROOT / "docs" / "environments"
 SECTION = re.compile(r"^([A-Z]\w*):\n((?: {4}.*\n|\n)+)", re.M)
@@ -121,7 +121,7 @@ def write_pages(app):
     """Write all pages and delete outdated ones."""
     texts = tomllib.loads((ROOT / "docs" / "environments.toml").read_text("utf-8"))
     pages = {}
-    for identifier, path, description in (*TABLE, REMOTE):
+    for identifier, path, description in (*ENVIRONMENTS, REMOTE_ENVIRONMENT):
         name = identifier.removeprefix("pushlab/")
         page = page_of(name, path, description)
         pages[name] = {**texts["default"], **texts.get(name, {}), **page}

@@ -22,7 +22,7 @@ def interrupted(observation, info):
 POLICIES = {
     "evalumap1-v0": (lambda world: agents.MostOpened(world.user.history), 60),
     "evalumap2-v0": (lambda world: agents.MostOpened(), 60),
-    "RoomEnv-v0": (lambda world: agents.BothAgent(16), 40),
+    "RoomEnv-v0": (lambda world: agents.EpisodicSemanticAgent(16), 40),
     "RECEnv-v0": (lambda world: agents.GreedyItem(), 9),
     "ODE-HIV-v0": (lambda world: interrupted, 120),
     "ODE-HIV-Goal-v0": (lambda world: interrupted, 60),

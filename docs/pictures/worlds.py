@@ -18,7 +18,7 @@ from matplotlib.font_manager import FontProperties, findfont
 from PIL import Image, ImageDraw, ImageFont
 
 from pushlab import data_dir, plots, rollout
-from pushlab.agents import BothAgent, LinUCB
+from pushlab.agents import EpisodicSemanticAgent, LinUCB
 from pushlab.agents.protocol import Agent
 from pushlab.plots import style
 from pushlab.plots.style import INK, PAPER, TEXT
@@ -116,7 +116,7 @@ def shelf():
 
 def room():
     """Record an agent with eight slots of memory; one answer every second picture."""
-    frames = record("pushlab/RoomEnv-v0", BothAgent(8), 60)
+    frames = record("pushlab/RoomEnv-v0", EpisodicSemanticAgent(8), 60)
     return "A room to remember", [frames[: 30 + (i + 1) // 2] for i in range(FRAMES)]
 
 
@@ -157,9 +157,9 @@ def shelf_text(frames):
 
 def room_text(frames):
     """Return the last question, its answer and the result."""
-    answer = frames[-1]["answered"]
+    answer = frames[-1]["last_answer"]
     result = "right" if answer["reward"] > 0 else f"no, {answer['right']}"
-    text = (answer["said"][0] or "no idea").capitalize()
+    text = (answer["given_answers"][0] or "no idea").capitalize()
     return f"{answer['person'].capitalize()}’s {answer['object']}? “{text}”: {result}"
 
 

@@ -90,7 +90,7 @@ def _mark(cell, name, grade=False, solution=False, locked=False, **points):
     }
 
 
-def points_of(path: Path) -> dict[int, int]:
+def max_points(path: Path) -> dict[int, int]:
     """Return {number of an exercise: its most points} of the notebook at `path`.
 
     The points come from the checks that the notebook imports.
@@ -137,7 +137,7 @@ def build(
     for target in targets:
         original = notebooks / target.name
         notebook = assignment(
-            nbformat.read(original, as_version=4), points_of(original)
+            nbformat.read(original, as_version=4), max_points(original)
         )
         target.parent.mkdir(parents=True)
         shutil.copytree(

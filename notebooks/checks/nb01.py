@@ -9,7 +9,7 @@ import pandas as pd
 
 from checks import Checks, require
 from pushlab import BadData, load_user, load_users
-from pushlab.metrics.estimate import share_interval
+from pushlab.metrics.estimate import proportion_interval
 
 check = Checks("1 · The data")
 
@@ -26,7 +26,7 @@ def a_rate_with_its_interval(opening_rate):
             "Return three numbers: share, low, high",
         )
         share, low, high = answer
-        expected = share_interval(k, n)
+        expected = proportion_interval(k, n)
         interval = f"{k} of {n} opened: [{low:.3f}, {high:.3f}]"
         require(
             abs(share - k / n) < 1e-9,
@@ -63,7 +63,7 @@ def a_rate_with_its_interval(opening_rate):
             "Compare the centre and the width with the formula",
             earned=1,
         )
-    return "It agrees with `share_interval`, also for 10 of 10 and 0 of 8."
+    return "It agrees with `proportion_interval`, also for 10 of 10 and 0 of 8."
 
 
 # ---------------------------------------------------------------- 2 · two users

@@ -372,7 +372,7 @@ def verdicts_of_a_study(verdicts, runs):
     )
     linucb = regrets_by_agent["LinUCB"]
     answer = verdicts(thompson, linucb)
-    gaps = estimate.simultaneous(
+    gaps = estimate.simultaneous_intervals(
         {user: thompson[user] - linucb[user] for user in linucb}
     )
     for user, gap in gaps.items():

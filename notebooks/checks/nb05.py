@@ -7,7 +7,7 @@ import numpy as np
 from checks import Checks, require
 from pushlab import as_agent
 from pushlab.agents import DoNotDisturb
-from pushlab.logs.arrival_days import judge_days
+from pushlab.logs.push_days import evaluate_by_day
 from pushlab.metrics import estimate
 
 check = Checks("5 · Managing arrivals")
@@ -296,7 +296,7 @@ def credit_where_it_is_due(credit, put_off):
 
 def run_days(env, policy, seeds):
     """Return a table of days under a policy for each seed."""
-    return [judge_days(env, as_agent(policy), seed) for seed in seeds]
+    return [evaluate_by_day(env, as_agent(policy), seed) for seed in seeds]
 
 
 def rewards_of(tables):

@@ -7,7 +7,7 @@ import numpy as np
 
 from checks import Checks, require
 from pushlab import rollout
-from pushlab.agents import GivenAgent
+from pushlab.agents import PrefilledMemoryAgent
 from pushlab.agents.memory import Placement
 from pushlab.metrics import estimate
 
@@ -251,7 +251,7 @@ def share_out_32_slots(EPISODES, MyAgent):
 
 @functools.cache
 def returns_with_22_slots():
-    return room()[1](GivenAgent(32))
+    return room()[1](PrefilledMemoryAgent(32))
 
 
 def answer_probabilities(place, age, habit):

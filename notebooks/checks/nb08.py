@@ -12,7 +12,7 @@ check = Checks("8 · Interventions")
 @check(1)
 def beat_both_drugs_always(my_rule):
     world = treatment.make_world()
-    other_starts = treatment.near_unhealthy(world, 3, np.random.default_rng(1))
+    other_starts = treatment.draw_initial_states(world, 3, np.random.default_rng(1))
     starts = np.vstack([world.model.state("unhealthy"), other_starts])
     states, actions, rewards = treatment.treat(
         world, lambda states: _actions(my_rule, states), starts=starts
@@ -170,7 +170,7 @@ def _is_same(examples, others):
 
 @check(3, points=3)
 def one_round_of_DAgger(one_round, states_of, fit_tree, world):
-    starts = treatment.near_unhealthy(world, 2, np.random.default_rng(3))
+    starts = treatment.draw_initial_states(world, 2, np.random.default_rng(3))
 
     # No function of the new states alone gives this teacher's labels of the old ones.
     def teacher(states):
@@ -179,7 +179,7 @@ def one_round_of_DAgger(one_round, states_of, fit_tree, world):
     def learner(states):
         return np.where(states[:, 5] > 25, 0, 3)
 
-    old = treatment.near_unhealthy(world, 40, np.random.default_rng(4))
+    old = treatment.draw_initial_states(world, 40, np.random.default_rng(4))
     old_labels = teacher(old)  # labelling all states again is right as well
     new = states_of(learner, starts)
     teacher_states = states_of(teacher, starts)

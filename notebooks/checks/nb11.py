@@ -4,9 +4,9 @@ import numpy as np
 
 from checks import Checks, require
 from pushlab import Settings, lifelong_report
-from pushlab.lifetimes.live import run_syllabi
+from pushlab.lifetimes.runner import run_syllabi
 from pushlab.metrics.estimate import paired_interval
-from pushlab.metrics.lifelong import log_of
+from pushlab.metrics.lifelong import log_from_blocks
 
 check = Checks("11 · Did it keep what it learned?")
 PLAIN = Settings(smoothing="none", normalization="none")
@@ -16,7 +16,9 @@ EVALUATION = "mean_evaluation_performance"
 
 @check(1, points=2)
 def a_lifetime_by_hand(my_life):
-    report = lifelong_report(log_of(*my_life), syllabus_type="ANT_B", settings=PLAIN)
+    report = lifelong_report(
+        log_from_blocks(*my_life), syllabus_type="ANT_B", settings=PLAIN
+    )
     maintenance = np.nan
     if MAINTENANCE in report.tasks:
         maintenance = report.tasks[MAINTENANCE].get("A", np.nan)
@@ -64,7 +66,7 @@ def maintenance_from_its_definition(maintenance):
             f"It returns a {type(answer).__name__}",
             "Return a dict: task to number",
         )
-        log = log_of(*((kind, task, [mean]) for kind, task, mean in blocks))
+        log = log_from_blocks(*((kind, task, [mean]) for kind, task, mean in blocks))
         report = lifelong_report(log, metrics=[MAINTENANCE], settings=PLAIN)
         expected = report.tasks[MAINTENANCE].dropna().to_dict()
         if answer.keys() == expected.keys() and all(
@@ -127,12 +129,12 @@ def maintenance_from_its_definition(maintenance):
     return "It agrees with the library's metric, also if tasks are learned again."
 
 
-def kaplan_meier_median(times, watched):
+def kaplan_meier_median(times, follow_up_time):
     """Return the Kaplan-Meier median of recovery times.
 
     It is the first time at which the product of the shares that stay falls to one half.
     """
-    last_seen = np.minimum(times, watched)
+    last_seen = np.minimum(times, follow_up_time)
     share = 1.0
     for time in np.unique(times[np.isfinite(times)]):
         share *= 1 - (times == time).sum() / (last_seen >= time).sum()
@@ -143,12 +145,12 @@ def kaplan_meier_median(times, watched):
 
 @check(3, points=3)
 def a_median_with_censoring(median_recovery):
-    def medians(times, watched):
+    def medians(times, follow_up_time):
         """Return the answer and the expected median."""
         times = np.array(times, float)
-        watched = np.array(watched, float)
-        answer = float(median_recovery(times.copy(), watched.copy()))
-        return answer, kaplan_meier_median(times, watched)
+        follow_up_time = np.array(follow_up_time, float)
+        answer = float(median_recovery(times.copy(), follow_up_time.copy()))
+        return answer, kaplan_meier_median(times, follow_up_time)
 
     never = np.inf
     answer, expected = medians([3, 5, 9, 4, 7], [20] * 5)
@@ -186,9 +188,9 @@ def a_median_with_censoring(median_recovery):
     rng = np.random.default_rng(11)
     for _ in range(40):
         true_times = rng.geometric(0.05, 25)
-        watched = rng.integers(5, 60, 25)
-        times = np.where(true_times <= watched, true_times, np.inf)
-        answer, expected = medians(times, watched)
+        follow_up_time = rng.integers(5, 60, 25)
+        times = np.where(true_times <= follow_up_time, true_times, np.inf)
+        answer, expected = medians(times, follow_up_time)
         require(
             answer == expected or abs(answer - expected) < 1e-9,
             f"In a simulated study of 25 it is {answer:g}, not {expected:g}",
@@ -201,7 +203,7 @@ def a_median_with_censoring(median_recovery):
 @check(4, points=2)
 def the_cost_of_coming_back(recovery_loss):
     def loss(*trainings):
-        log = log_of(*(("train", task, values) for task, values in trainings))
+        log = log_from_blocks(*(("train", task, values) for task, values in trainings))
         report = lifelong_report(log, metrics=[recovery_loss], settings=PLAIN)
         return report.tasks["recovery_loss"]["A"]
 

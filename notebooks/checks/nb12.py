@@ -4,8 +4,8 @@ import numpy as np
 
 from checks import Checks, require
 from pushlab.agents.lifelong import log_likelihood
-from pushlab.challenges.board import kept_and_forgotten
-from pushlab.lifetimes.live import run_syllabus
+from pushlab.challenges.capstone import reward_and_forgetting
+from pushlab.lifetimes.runner import run_syllabus
 from pushlab.metrics.estimate import paired_interval
 
 check = Checks("12 · A lifelong notification agent")
@@ -205,8 +205,8 @@ def a_reservoir(Reservoir):
 @check(4, points=3)
 def an_agent_of_your_own(Mine, LinearArrivalQ, short, usual_life, SEED):
     my_life = run_syllabus(short, Mine(LinearArrivalQ), SEED, progress=False)
-    reward, forgotten = kept_and_forgotten(my_life)
-    usual_reward, usual_forgotten = kept_and_forgotten(usual_life)
+    reward, forgotten = reward_and_forgetting(my_life)
+    usual_reward, usual_forgotten = reward_and_forgetting(usual_life)
     tests = my_life.loc[my_life["block_type"] == "test"]
     means = tests.groupby(["phase", "task"])["reward"].mean().unstack("task")
     require(

@@ -290,7 +290,7 @@ def how_many_users(users_needed):
         )
         for mistaken, reason, hint in (
             (
-                estimate.runs_needed(size, observed, wanted=0.5),
+                estimate.runs_needed(size, observed, target_power=0.5),
                 "The spread is the observed one, and the power is 0.5",
                 "Which quantity does the text call a margin, and which power is required?",
             ),
@@ -300,7 +300,7 @@ def how_many_users(users_needed):
                 "`pilot_spread`",
             ),
             (
-                estimate.runs_needed(size, cautious, wanted=0.5),
+                estimate.runs_needed(size, cautious, target_power=0.5),
                 "The power is 0.5",
                 "It must be 0.8",
             ),
@@ -356,7 +356,9 @@ def another_scale(reachable, survives, runs, chance):
     leads = {
         pair: tables["Thompson"] - tables[pair.split(" minus ")[1]] for pair in survives
     }
-    intervals = estimate.simultaneous(leads, interval=estimate.crossed_interval)
+    intervals = estimate.simultaneous_intervals(
+        leads, interval=estimate.crossed_interval
+    )
     for pair, interval in intervals.items():
         require(
             survives[pair] in (True, False),

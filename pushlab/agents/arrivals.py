@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.agents.protocol import FLOATS, Agent, Deterministic, own_chance
+from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
 from pushlab.agents.push import ContextFeatures
-from pushlab.agents.weights import prior_covariance, update_weights
-from pushlab.ground.arguments import demand
-from pushlab.ground.compiled import compiled
+from pushlab.agents.weight_posterior import prior_covariance, update_weights
 from pushlab.users.days import SLOTS, slot_number
+from pushlab.utils.arguments import require
+from pushlab.utils.compiled import compiled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +32,8 @@ INITIAL_VALUES = ((0.0, 0.0, 0.0),)  # of an unvisited situation
 def push_world(env):
     """Return the world of an environment in which notifications arrive; raise ValueError for any other."""
     world = getattr(env.unwrapped, "world", None)
-    demand(
-        getattr(world, "fates", None),
+    require(
+        getattr(world, "status_names", None),
         "no notifications arrive in this environment; use pushlab/push-v0, or "
         'pushlab/Remote-v0 with game="push"',
     )
@@ -118,7 +118,7 @@ class NotificationLearner(Agent):
     then. It is learned at every moment from all cached notifications. The cache is checked if showing or dismissing one
     of its notifications has a higher value than caching it.
 
-    Each notification has a number in the episode (`info["hand"]`), and `info["fates"]` has the status of each, so an
+    Each notification has a number in the episode (`info["hand"]`), and `info["statuses"]` has the status of each, so an
     answer is credited to the decision that caused it. The cost of not looking at the cache (`idle`) is divided evenly
     among the cached notifications.
 
@@ -132,7 +132,7 @@ class NotificationLearner(Agent):
 
     epsilon = 0.2
     decay_episodes = 200.0
-    saved = {"episodes": int}
+    state_attributes = {"episodes": int}
 
     def __init__(self):
         self.episodes = 0
@@ -145,10 +145,10 @@ class NotificationLearner(Agent):
         self._hour_column = names.index("hour")
         start = names.index(f"hand.{half.components[0]}")
         self._hand_columns = slice(start, start + len(half.components))
-        self._waiting_code = world.fates.index("waiting")
-        self._unseen_code = world.fates.index("unseen")
-        self._status_rewards = world.worths.tolist()
-        self._rng = own_chance(seed)
+        self._waiting_code = world.status_names.index("waiting")
+        self._unseen_code = world.status_names.index("unseen")
+        self._status_rewards = world.status_rewards.tolist()
+        self._rng = agent_rng(seed)
         # By number: (description, action) of decisions without an answer yet, and the cached notifications.
         self._pending = {}
         self._cache = {}
@@ -250,23 +250,23 @@ class NotificationLearner(Agent):
         """Record answered and expired notifications after time has passed, and update the value of caching."""
         self._last_checked = NO_NOTIFICATION
         self._arrived = next_info["hand"]
-        fates = next_info["fates"].tolist()
+        statuses = next_info["statuses"].tolist()
         cost = reward_change(info, next_info, "wait", "idle")
         cost /= max(len(self._cache), 1)
         for number in list(self._pending):
-            if fates[number] > self._unseen_code:
+            if statuses[number] > self._unseen_code:
                 description, action = self._pending.pop(number)
                 if learning:
-                    reward = self._status_rewards[fates[number]]
+                    reward = self._status_rewards[statuses[number]]
                     self.update_value(description, action, reward)
         for number, cached in list(self._cache.items()):
-            is_expired = fates[number] != self._waiting_code
+            is_expired = statuses[number] != self._waiting_code
             if is_expired:
                 del self._cache[number]
             if not learning:
                 continue
             if is_expired:
-                following = self._status_rewards[fates[number]]
+                following = self._status_rewards[statuses[number]]
             else:
                 description = self.describe(cached.codes, next_observation)
                 following = max(self.action_values(description))
@@ -297,7 +297,7 @@ class QTable(NotificationLearner):
 
     name = "Q-learning"
     rate = 0.01
-    saved = {"situations": dict, "episodes": int}
+    state_attributes = {"situations": dict, "episodes": int}
 
     def __init__(self):
         super().__init__()
@@ -386,7 +386,7 @@ class LinearArrivalQ(NotificationLearner):
     prior = 0.002
     noise = 0.7
     rate = 0.1
-    saved = {
+    state_attributes = {
         "weights": FLOATS,
         "covariances": FLOATS,
         "episodes": int,

@@ -18,27 +18,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pushlab.agents.protocol import FLOATS, Agent, own_chance
+from pushlab.agents.protocol import FLOATS, Agent, agent_rng
 from pushlab.agents.push import (
     ContextFeatures,
     context_codes,
     unique_candidates,
     varying_columns,
 )
-from pushlab.agents.weights import (
+from pushlab.agents.weight_posterior import (
     block_sums,
     expected_probability,
     prior_covariance,
     update_weights,
 )
-from pushlab.ground.arguments import number
+from pushlab.utils.arguments import validate_number
 
 
 class Bandit(Agent):
     """Base class of the three bandits: the weights, the candidates, and learning.
 
     Attributes:
-        crossed: Names of the context features to use; None uses all of the schema.
+        context_features: Names of the context features to use; None uses all of the schema.
         shared_variance: Prior variance, in log-odds, of the weights shared by all notifications.
         value_variance: Prior variance of the constant weight of each value of a notification.
         context_variance: Prior variance of each weight of a value for a context feature.
@@ -46,12 +46,12 @@ class Bandit(Agent):
         candidates: The notifications to choose from, int64 (k, notification components), set by `begin`.
     """
 
-    crossed: Sequence[str] | None = None
+    context_features: Sequence[str] | None = None
     shared_variance = 1.0
     value_variance = 0.3
     context_variance = 0.3
     noise: float | None = None
-    saved = {"mean": FLOATS, "covariance": FLOATS}
+    state_attributes = {"mean": FLOATS, "covariance": FLOATS}
 
     def __init__(self):
         self.mean = None
@@ -60,14 +60,14 @@ class Bandit(Agent):
     def begin(self, env, seed):
         self.candidates = unique_candidates(env)
         schema = env.unwrapped.world.schema
-        self.features = ContextFeatures(schema.context, self.crossed)
+        self.features = ContextFeatures(schema.context, self.context_features)
         # Block 0 is shared by all notifications.
         self._starts = schema.notification.starts + 1
         self._varying = varying_columns(self.candidates)
         blocks = self._notification_blocks(self.candidates)
         self._blocks, positions = np.unique(blocks, return_inverse=True)
         self._block_positions = positions.reshape(blocks.shape)
-        self._rng = own_chance(seed)
+        self._rng = agent_rng(seed)
         count = int(schema.notification.sizes.sum())
         shape = (1 + count, self.features.size)
         if self.mean is None:
@@ -159,11 +159,11 @@ class EpsilonGreedy(Bandit):
 
     name = "eps-greedy"
     half_at = 500.0
-    saved = {**Bandit.saved, "steps": int}
+    state_attributes = {**Bandit.state_attributes, "steps": int}
 
     def __init__(self, epsilon: float = 0.2):
         super().__init__()
-        self.epsilon = number("epsilon", epsilon, 0, 1)
+        self.epsilon = validate_number("epsilon", epsilon, 0, 1)
         self.steps = 0
 
     def _explore(self, centre, variance):
@@ -203,7 +203,7 @@ class LinUCB(Bandit):
 
     def __init__(self, width: float = 1.5):
         super().__init__()
-        self.width = number("width", width, 0)
+        self.width = validate_number("width", width, 0)
 
     def _explore(self, centre, variance):
         self.propensity = 1.0
@@ -233,7 +233,7 @@ class ThompsonSampling(Bandit):
 
     def __init__(self, width: float = 0.25):
         super().__init__()
-        self.width = number("width", width, 0)
+        self.width = validate_number("width", width, 0)
 
     def _explore(self, centre, variance):
         draws = self._rng.standard_normal(len(centre))

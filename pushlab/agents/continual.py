@@ -9,10 +9,10 @@ import numpy as np
 
 from pushlab.agents.arrivals import CACHE, LinearArrivalQ, add_to_weights
 from pushlab.agents.protocol import FLOATS
-from pushlab.ground.arguments import number, whole
+from pushlab.utils.arguments import validate_integer, validate_number
 
 
-class SmallSteps(LinearArrivalQ):
+class SGDArrivalQ(LinearArrivalQ):
     """Linear Q-learning by stochastic gradient descent: each answer moves the active weights by a small step.
 
     Attributes:
@@ -20,7 +20,7 @@ class SmallSteps(LinearArrivalQ):
     """
 
     name = "small steps"
-    saved = {"weights": FLOATS, "episodes": int}
+    state_attributes = {"weights": FLOATS, "episodes": int}
 
     def _prior_covariances(self, shape):
         return None
@@ -37,7 +37,7 @@ def _restore_answers(rows):
     ]
 
 
-class Replaying(SmallSteps):
+class ReplayArrivalQ(SGDArrivalQ):
     """Stores answers in a reservoir and replays some of them after each new answer.
 
     Every answer so far is in the reservoir with the same probability, regardless of its age. Outcomes of caching
@@ -58,11 +58,15 @@ class Replaying(SmallSteps):
 
     name = "replays"
     size = 1000
-    saved = {**SmallSteps.saved, "memory": _restore_answers, "seen": int}
+    state_attributes = {
+        **SGDArrivalQ.state_attributes,
+        "memory": _restore_answers,
+        "seen": int,
+    }
 
     def __init__(self, times: int = 1):
         super().__init__()
-        self.times = whole("times", times, 0)
+        self.times = validate_integer("times", times, 0)
         self.memory = []
         self.seen = 0
 
@@ -86,7 +90,7 @@ class Replaying(SmallSteps):
             super().update_value(*self.memory[index])
 
 
-class Elastic(SmallSteps):
+class ElasticArrivalQ(SGDArrivalQ):
     """Pulls weights back to their earlier values, in proportion to their importance: elastic weights.
 
     It is notified of a change of task, but ignores the task's name. At each change its weights become the anchor w*,
@@ -111,8 +115,8 @@ class Elastic(SmallSteps):
     """
 
     name = "elastic"
-    saved = {
-        **SmallSteps.saved,
+    state_attributes = {
+        **SGDArrivalQ.state_attributes,
         "answers": FLOATS,
         "active_counts": FLOATS,
         "anchor": FLOATS,
@@ -121,7 +125,7 @@ class Elastic(SmallSteps):
 
     def __init__(self, strength: float = 100.0):
         super().__init__()
-        self.strength = number("strength", strength, 0)
+        self.strength = validate_number("strength", strength, 0)
         self.anchor = None
         self.active_counts = None
         self.fisher = None

@@ -1,7 +1,8 @@
 """Wrappers that adapt any learner to a lifetime of several tasks, in three ways.
 
-A plain learner has one model for all tasks. `Restarting` creates a new learner for each task. `Told` has a learner for
-each task name. `Recognising` also has several learners, but infers the current user from the answers.
+A plain learner has one model for all tasks. `RestartingAgent` creates a new learner for each task. `TaskAwareAgent` has
+a learner for each task name. `TaskInferringAgent` also has several learners, but infers the current user from the
+answers.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,10 +10,10 @@ from math import lgamma
 from typing import Any
 
 from pushlab.agents.protocol import Agent
-from pushlab.ground.arguments import function
+from pushlab.utils.arguments import validate_callable
 
 
-class Wrapped(Agent):
+class LifelongAgent(Agent):
     """Base class of the wrappers: it delegates to the current `learner`.
 
     Args:
@@ -27,7 +28,7 @@ class Wrapped(Agent):
         make: Callable[[], Agent],
         name: str | None = None,
     ):
-        self.make = function("make", make)
+        self.make = validate_callable("make", make)
         self.name = name or self.name
         self.learner = make()
 
@@ -52,7 +53,7 @@ class Wrapped(Agent):
         return learner
 
 
-class Restarting(Wrapped):
+class RestartingAgent(LifelongAgent):
     """Creates a new learner whenever the training of a task starts. Tests use the last one.
 
     It forgets everything, so its rewards in training are those of a beginner at the task.
@@ -65,7 +66,7 @@ class Restarting(Wrapped):
             self.learner = self.make()
 
 
-class Told(Wrapped):
+class TaskAwareAgent(LifelongAgent):
     """Has a learner for each task, selected by the task's name. Tasks neither interfere nor share experience."""
 
     name = "one a task"
@@ -90,12 +91,14 @@ class Told(Wrapped):
 
     def load(self, state):
         states = state["learners"].items()
-        self.learners = {task: self._restore(saved) for task, saved in states}
+        self.learners = {
+            task: self._restore(state_attributes) for task, state_attributes in states
+        }
         self.task = state["task"]
         self.learner = self.learners.get(self.task) or self.make()
 
 
-class Recognising(Wrapped):
+class TaskInferringAgent(LifelongAgent):
     """Has a learner for each user so far, and infers the current user from the fraction of opens.
 
     It stores the last answers, and for each user the numbers of notifications opened and not opened. Before each
@@ -110,20 +113,20 @@ class Recognising(Wrapped):
         users: A list of [opened, not opened, learner].
         current_user: Index of the current user.
         recent: The stored answers, 1 for an open and 0 for any other answer.
-        met: Index of the user of each episode so far.
+        inferred_users: Index of the user of each episode so far.
     """
 
     name = "recognises"
     window = 30
     surprise = 5.0
-    saved = {"current_user": int, "recent": list, "met": list}
+    state_attributes = {"current_user": int, "recent": list, "inferred_users": list}
 
     def __init__(self, make, name=None):
         super().__init__(make, name)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.current_user = 0
         self.recent = []
-        self.met = []
+        self.inferred_users = []
         self._is_learning = True
 
     def begin_task(self, task, learning):
@@ -132,7 +135,7 @@ class Recognising(Wrapped):
     def begin(self, env, seed):
         self.current_user = self.recognise()
         self.learner = self.users[self.current_user][2]
-        self.met.append(self.current_user)
+        self.inferred_users.append(self.current_user)
         self._n_opened = 0
         self._n_others = 0
         super().begin(env, seed)

@@ -4,7 +4,7 @@ There are two kinds of memory, after Kim et al. (2022). An episodic memory store
 A semantic memory counts usual places (any laptop, desk, seen 7 times). Each has a capacity, a rule for forgetting, and
 a rule for choosing one of several matching memories as the answer.
 
->>> memory = Episodic(2)
+>>> memory = EpisodicMemory(2)
 >>> for time, place in enumerate(["desk", "table", "shelf"]):
 ...     forgotten = memory.store(Placement("james", "laptop", place, time))
 >>> forgotten
@@ -21,9 +21,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pushlab.agents.protocol import FLOATS, Agent, own_chance
-from pushlab.datasets.commonsense import OWNS
-from pushlab.ground.arguments import demand, flag, one_of, whole
+from pushlab.agents.protocol import FLOATS, Agent, agent_rng
+from pushlab.datasets.commonsense import POSSESSIVE
+from pushlab.utils.arguments import (
+    require,
+    validate_bool,
+    validate_choice,
+    validate_integer,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +54,7 @@ class Belief(NamedTuple):
 # ---------------------------------------------------------------- the two kinds of memory
 
 
-class Episodic:
+class EpisodicMemory:
     """Events in order of time. The oldest is forgotten first; the latest match is the answer.
 
     Args:
@@ -57,7 +62,7 @@ class Episodic:
     """
 
     def __init__(self, capacity: int):
-        self.capacity = whole("capacity", capacity, 0)
+        self.capacity = validate_integer("capacity", capacity, 0)
         self.items = []  # oldest first
 
     def __len__(self):
@@ -85,7 +90,7 @@ class Episodic:
         return None
 
 
-class Semantic:
+class SemanticMemory:
     """Counts of usual places. The weakest belief is forgotten first; the strongest match is the answer.
 
     Among equally strong beliefs, the least recently strengthened is forgotten first, and the most recently strengthened
@@ -94,7 +99,7 @@ class Semantic:
     Args:
         capacity: Maximal number of beliefs; 0 stores none.
 
-    >>> memory = Semantic(2)
+    >>> memory = SemanticMemory(2)
     >>> for place in ["desk", "desk", "table", "shelf"]:
     ...     forgotten = memory.strengthen("laptop", place)
     >>> forgotten, memory.recall("laptop")
@@ -102,7 +107,7 @@ class Semantic:
     """
 
     def __init__(self, capacity: int):
-        self.capacity = whole("capacity", capacity, 0)
+        self.capacity = validate_integer("capacity", capacity, 0)
         self.is_frozen = False
         # {(thing, place): strength}, the most recently strengthened last.
         self.strengths: dict[tuple[Any, Any], float] = {}
@@ -167,12 +172,12 @@ class MemoryAgent(Agent):
         capacity: Maximal number of memories of both kinds together.
         reference: With "agent-room-env-v0", single systems forget as soon as they are full, before they answer, instead
             of when a new memory needs room. So they have one slot less.
-        diary: Whether to record the content of the memory at each answer in `pages`, for pictures.
+        record_memory: Whether to record the content of the memory at each answer in `memory_log`, for pictures.
 
     Attributes:
         split: Fractions of the capacity that are episodic and semantic.
         memories: A pair (Episodic, Semantic) for each agent in the room.
-        pages: Content of the first agent's memory at each answer of the episode.
+        memory_log: Content of the first agent's memory at each answer of the episode.
     """
 
     name = "memory"
@@ -182,40 +187,42 @@ class MemoryAgent(Agent):
         self,
         capacity: int,
         reference: str | None = None,
-        diary: bool = False,
+        record_memory: bool = False,
     ):
-        self.capacity = whole("capacity", capacity, 1)
-        self.reference = one_of("reference", reference, (None, "agent-room-env-v0"))
-        self.diary = flag("diary", diary)
+        self.capacity = validate_integer("capacity", capacity, 1)
+        self.reference = validate_choice(
+            "reference", reference, (None, "agent-room-env-v0")
+        )
+        self.record_memory = validate_bool("record_memory", record_memory)
 
     def begin(self, env, seed):
         self.world = getattr(env.unwrapped, "world", None)
-        demand(
+        require(
             hasattr(self.world, "n_agents"),
             f"{self.name} answers questions about a room, but this environment has none; use pushlab/RoomEnv-v0",
         )
-        self.rng = own_chance(seed)
+        self.rng = agent_rng(seed)
         self.memories = [self.new_memory() for _ in range(self.world.n_agents)]
-        self.pages = []
+        self.memory_log = []
 
     def new_memory(self):
         """Return an empty pair of memories. A subclass can divide the capacity differently."""
         episodic = round(self.capacity * self.split[0])
-        return Episodic(episodic), Semantic(self.capacity - episodic)
+        return EpisodicMemory(episodic), SemanticMemory(self.capacity - episodic)
 
-    def keep(self, placement, episodic, semantic):
+    def store_placement(self, placement, episodic, semantic):
         """Store a placement or not; return the memory forgotten for it, or None."""
-        raise NotImplementedError(f"{type(self).__name__} has no method keep")
+        raise NotImplementedError(f"{type(self).__name__} has no method store_placement")
 
     def act(self, observation, info, explore=True):
         placements, person, thing = self._read(observation)
         forgotten = [
-            self.keep(placement, *memory)
+            self.store_placement(placement, *memory)
             for placement, memory in zip(placements, self.memories)
         ]
         best = self.recall(person, thing)
-        if self.diary:
-            self.pages.append(self._page(forgotten[0], best))
+        if self.record_memory:
+            self.memory_log.append(self._page(forgotten[0], best))
         self.propensity = 1.0
         answer = None if best is None else best.place
         needs_code = self.world.encoding == "index"
@@ -249,9 +256,9 @@ class MemoryAgent(Agent):
             seen = [seen]
         placements = []
         for head, _, place, time in seen:
-            owner, _, thing = head.partition(OWNS)
+            owner, _, thing = head.partition(POSSESSIVE)
             placements.append(Placement(owner, thing, place, time))
-        person, _, thing = question_head.partition(OWNS)
+        person, _, thing = question_head.partition(POSSESSIVE)
         return placements, person, thing
 
     def _page(self, forgotten, best):
@@ -286,21 +293,21 @@ class MemoryAgent(Agent):
         return words
 
 
-def with_memory(
+def frames_with_memory(
     frames: Sequence[dict],
-    pages: Sequence[dict],
+    memory_log: Sequence[dict],
 ) -> list[dict]:
     """Return the frames of an episode, each with the content of the agent's memory at its answer.
 
     Args:
         frames: Frames of `rollout(..., record="frames")`, one more than there are pages.
-        pages: The agent's `pages`, recorded with `diary=True`.
+        memory_log: The agent's `memory_log`, recorded with `record_memory=True`.
     """
-    demand(
-        len(frames) == len(pages) + 1,
-        f"{len(pages)} pages need {len(pages) + 1} frames; got {len(frames)}",
+    require(
+        len(frames) == len(memory_log) + 1,
+        f"{len(memory_log)} pages need {len(memory_log) + 1} frames; got {len(frames)}",
     )
-    padded = [*pages, *pages[-1:]]
+    padded = [*memory_log, *memory_log[-1:]]
     return [{**frame, "memory": page} for frame, page in zip(frames, padded)]
 
 
@@ -309,7 +316,7 @@ class EpisodicAgent(MemoryAgent):
 
     name = "episodic"
 
-    def keep(self, placement, episodic, semantic):
+    def store_placement(self, placement, episodic, semantic):
         forgotten = episodic.store(placement)
         if self.reference and len(episodic) == episodic.capacity:
             return episodic.make_room()
@@ -322,14 +329,14 @@ class SemanticAgent(MemoryAgent):
     name = "semantic"
     split = (0.0, 1.0)
 
-    def keep(self, placement, episodic, semantic):
+    def store_placement(self, placement, episodic, semantic):
         forgotten = semantic.strengthen(placement.thing, placement.place)
         if self.reference and len(semantic) == semantic.capacity:
             return semantic.make_room()
         return forgotten
 
 
-class BothAgent(MemoryAgent):
+class EpisodicSemanticAgent(MemoryAgent):
     """Stores episodes in half of the capacity, and merges similar ones into beliefs in the other half.
 
     Episodes of the same thing at the same place are similar, regardless of the owner. When the episodic half is full,
@@ -342,7 +349,7 @@ class BothAgent(MemoryAgent):
     name = "both"
     split = (0.5, 0.5)
 
-    def keep(self, placement, episodic, semantic):
+    def store_placement(self, placement, episodic, semantic):
         forgotten = None
         if len(episodic) >= episodic.capacity > 0:
             forgotten = self._generalise(episodic, semantic)
@@ -364,7 +371,7 @@ class BothAgent(MemoryAgent):
         return semantic.strengthen(*pair, by=size)
 
 
-class GivenAgent(MemoryAgent):
+class PrefilledMemoryAgent(MemoryAgent):
     """Starts with usual places in up to half of its capacity, and stores episodes in the rest.
 
     Args:
@@ -378,10 +385,10 @@ class GivenAgent(MemoryAgent):
         self,
         capacity: int,
         reference: str | None = None,
-        diary: bool = False,
+        record_memory: bool = False,
         usual: Mapping | None = None,
     ):
-        super().__init__(capacity, reference, diary)
+        super().__init__(capacity, reference, record_memory)
         self.usual = usual
 
     def new_memory(self):
@@ -393,11 +400,11 @@ class GivenAgent(MemoryAgent):
                 for thing, place in usual.items()
                 if thing in world.objects and place in world.location_code
             }
-        semantic = Semantic(self.capacity // 2)
+        semantic = SemanticMemory(self.capacity // 2)
         semantic.prefill(usual)
-        return Episodic(self.capacity - semantic.capacity), semantic
+        return EpisodicMemory(self.capacity - semantic.capacity), semantic
 
-    def keep(self, placement, episodic, semantic):
+    def store_placement(self, placement, episodic, semantic):
         return episodic.store(placement)
 
 
@@ -410,7 +417,7 @@ BELIEFS = ("none", "agrees", "differs")
 AGES = (0, 1, 2, 4, 6, 8, 10, 12, 16, 24)  # the first age of each class, in steps
 
 
-class LearnedAgent(GivenAgent):
+class LearnedMemoryAgent(PrefilledMemoryAgent):
     """Learns to decide about each placement when it is seen, and again when it is the oldest episode.
 
     Each time it can store the placement as an episode, count it as a belief instead, or forget it. The decision depends
@@ -438,10 +445,10 @@ class LearnedAgent(GivenAgent):
     epsilon = 0.1
     discount = 0.8
     horizon = 20
-    saved = {
+    state_attributes = {
         "values": FLOATS,
         "counts": np.array,
-        "usually": float,
+        "reward_baseline": float,
         "answers": int,
     }
 
@@ -450,7 +457,7 @@ class LearnedAgent(GivenAgent):
         shape = (len(MOMENTS), len(BELIEFS), len(AGES), len(DECISIONS))
         self.values = np.zeros(shape)
         self.counts = np.zeros(shape, np.int64)
-        self.usually = 0.0  # the mean reward of recent answers
+        self.reward_baseline = 0.0  # the mean reward of recent answers
         self.answers = 0
         ages = np.arange(AGES[-1] + 1)
         classes = np.searchsorted(AGES, ages, side="right") - 1
@@ -475,7 +482,7 @@ class LearnedAgent(GivenAgent):
         self._question_thing = thing
         return super().recall(person, thing)
 
-    def keep(self, placement, episodic, semantic):
+    def store_placement(self, placement, episodic, semantic):
         now = placement.time
         forgotten = None
         if episodic.items:
@@ -534,9 +541,9 @@ class LearnedAgent(GivenAgent):
         if not self._pending:
             return
         now = self._pending[-1][0]
-        surprise = transition.reward - self.usually
+        surprise = transition.reward - self.reward_baseline
         self.answers += 1
-        self.usually += surprise / min(self.answers, 1000)
+        self.reward_baseline += surprise / min(self.answers, 1000)
         for pending in self._pending_by_thing[self._question_thing]:
             pending[2] += surprise * self.discount ** (now - pending[0])
         last_due = now - self.horizon

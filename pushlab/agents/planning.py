@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.protocol import Agent, Deterministic, own_chance
-from pushlab.ground.arguments import demand, function, number, whole
+from pushlab.agents.protocol import Agent, Deterministic, agent_rng
+from pushlab.utils.arguments import (
+    require,
+    validate_callable,
+    validate_integer,
+    validate_number,
+)
 
 
 class Constant(Deterministic):
@@ -50,9 +55,9 @@ class BangBang(Deterministic):
         off: Any = 0,
         name: str = "bang-bang",
     ):
-        self.component = whole("component", component)
-        self.above = number("above", above)
-        self.below = number("below", below, most=above)
+        self.component = validate_integer("component", component)
+        self.above = validate_number("above", above)
+        self.below = validate_number("below", below, maximum=above)
         self.on = on
         self.off = off
         self.name = name
@@ -73,20 +78,21 @@ class FittedQIteration(Agent):
     One forest per action maps an observation to the return. Its targets, reward + discount * max Q(next observation),
     are computed iteratively until distant rewards have propagated. At a discount of 0.98 this takes some hundreds of
     iterations. Growing trees is slow, and their shape changes little between iterations. So the forests are grown only
-    `growths` times. After each growth the values of their leaves are updated `sweeps` times, which gives
-    `growths * sweeps` iterations in total. If many rewards are equal, grow more often: the first forests fit only the
-    rewards, and can't separate equal ones.
+    `forest_fits` times. After each growth the values of their leaves are updated `iterations_per_fit` times, which
+    gives `forest_fits * iterations_per_fit` iterations in total. If many rewards are equal, grow more often: the first
+    forests fit only the rewards, and can't separate equal ones.
 
     Args:
         actions: Number of actions.
         discount: Weight of a reward one step later.
         trees: Number of trees in each forest.
-        leaf: Minimal number of steps in a leaf.
-        growths: Number of times that the forests are grown.
-        sweeps: Number of updates of the leaf values after each growth.
+        min_leaf_size: Minimal number of steps in a leaf.
+        forest_fits: Number of times that the forests are grown.
+        iterations_per_fit: Number of updates of the leaf values after each growth.
         transform: Function of observations (n, …) that returns inputs of the forests (n, inputs), or None.
         seed: Seed of the forests.
-        every: Number of episodes after which `learn` fits again to all stored steps. If it is None, only `fit` learns.
+        fit_every: Number of episodes after which `learn` fits again to all stored steps. If it is None, only `fit`
+            learns.
 
     Attributes:
         epsilon: Fraction of random actions while exploring.
@@ -98,29 +104,33 @@ class FittedQIteration(Agent):
 
     name = "fitted Q iteration"
     epsilon = 0.15
-    saved = {"steps": list, "n_fitted": int, "episodes": int}
+    state_attributes = {"steps": list, "n_fitted": int, "episodes": int}
 
     def __init__(
         self,
         actions: int,
         discount: float = 0.98,
         trees: int = 50,
-        leaf: int = 2,
-        growths: int = 10,
-        sweeps: int = 40,
+        min_leaf_size: int = 2,
+        forest_fits: int = 10,
+        iterations_per_fit: int = 40,
         transform: Callable | None = None,
         seed: int = 0,
-        every: int | None = None,
+        fit_every: int | None = None,
     ):
-        self.actions = whole("actions", actions, 1)
-        self.discount = number("discount", discount, 0, 1)
-        self.trees = whole("trees", trees, 1)
-        self.leaf = whole("leaf", leaf, 1)
-        self.growths = whole("growths", growths, 1)
-        self.sweeps = whole("sweeps", sweeps, 1)
-        self.transform = transform and function("transform", transform)
-        self.seed = whole("seed", seed, 0)
-        self.every = None if every is None else whole("every", every, 1)
+        self.actions = validate_integer("actions", actions, 1)
+        self.discount = validate_number("discount", discount, 0, 1)
+        self.trees = validate_integer("trees", trees, 1)
+        self.min_leaf_size = validate_integer("min_leaf_size", min_leaf_size, 1)
+        self.forest_fits = validate_integer("forest_fits", forest_fits, 1)
+        self.iterations_per_fit = validate_integer(
+            "iterations_per_fit", iterations_per_fit, 1
+        )
+        self.transform = transform and validate_callable("transform", transform)
+        self.seed = validate_integer("seed", seed, 0)
+        self.fit_every = (
+            None if fit_every is None else validate_integer("fit_every", fit_every, 1)
+        )
         self.episodes = 0
         self.steps = []
         self.n_fitted = 0  # number of steps that the forests were fitted to
@@ -128,7 +138,7 @@ class FittedQIteration(Agent):
         self.begin(None, seed)
 
     def begin(self, env, seed):
-        self._rng = own_chance(seed)
+        self._rng = agent_rng(seed)
 
     def act(self, observation, info, explore=True):
         observations = np.asarray(observation)[None]
@@ -159,7 +169,7 @@ class FittedQIteration(Agent):
 
     def values(self, observations: np.ndarray) -> np.ndarray:
         """Return the value of each action, float64 (n, actions)."""
-        demand(self.forests is not None, "no values yet: call fit() first")
+        require(self.forests is not None, "no values yet: call fit() first")
         leaves = self._all_leaves(self._inputs(observations))
         values = map(_mean_over_trees, leaves, self._leaf_values)
         return np.stack([*values], axis=1)
@@ -186,18 +196,21 @@ class FittedQIteration(Agent):
         return self._fit()
 
     def learn(self, transition):
-        """Store a step. After each `every` episodes, fit to all steps if each action occurs at least `leaf` times."""
-        if self.every is None:
+        """Store a step, and fit to all steps after each `fit_every` episodes.
+
+        It waits until each action occurs at least `min_leaf_size` times.
+        """
+        if self.fit_every is None:
             return
         observation, _, action, reward, following, _, terminated, truncated = transition
         self.steps.append((observation, action, reward, following, terminated))
         if not (terminated or truncated):
             return
         self.episodes += 1
-        if self.episodes % self.every == 0:
+        if self.episodes % self.fit_every == 0:
             actions = [int(action) for _, action, *_ in self.steps]
             counts = np.bincount(actions, minlength=self.actions)
-            if counts.min() >= self.leaf:
+            if counts.min() >= self.min_leaf_size:
                 self._fit()
 
     def load(self, state):
@@ -218,21 +231,21 @@ class FittedQIteration(Agent):
         rewards = rewards.astype(np.float64)
         rows = [np.flatnonzero(actions == action) for action in range(self.actions)]
         counts = [*map(len, rows)]
-        demand(
-            min(counts) >= self.leaf,
-            f"each of the {self.actions} actions must occur at least {self.leaf} times; they occur "
+        require(
+            min(counts) >= self.min_leaf_size,
+            f"each of the {self.actions} actions must occur at least {self.min_leaf_size} times; they occur "
             f"{', '.join(map(str, counts))} times",
         )
         continuation = 1.0 - terminated
         target = rewards.copy()
-        for growth in range(self.growths):
+        for growth in range(self.forest_fits):
             self._grow(inputs, rows, target, growth)
             leaves = [
                 _leaf_indices(forest, inputs[action_rows])
                 for forest, action_rows in zip(self.forests, rows)
             ]
             next_leaves = self._all_leaves(next_inputs)
-            for _ in range(self.sweeps):
+            for _ in range(self.iterations_per_fit):
                 self._leaf_values = [
                     _mean_by_leaf(action_leaves, target[action_rows], len(values))
                     for action_leaves, action_rows, values in zip(
@@ -254,7 +267,7 @@ class FittedQIteration(Agent):
         for action, action_rows in enumerate(rows):
             forest = ExtraTreesRegressor(
                 self.trees,
-                min_samples_leaf=self.leaf,
+                min_samples_leaf=self.min_leaf_size,
                 n_jobs=1,
                 random_state=100_000 * self.seed + 100 * growth + action,
             )

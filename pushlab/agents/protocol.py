@@ -10,7 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from pushlab.ground.arguments import function, in_short
+from pushlab.utils.arguments import short_repr, validate_callable
 
 FLOATS = partial(np.array, dtype=float)
 
@@ -39,15 +39,16 @@ class Agent:
             learned values and memory. For a continuous action it is a density; None if unknown. `rollout` logs it, so
             that other policies can be evaluated from the log. The intervals of `pushlab.metrics.offpolicy` assume
             independent episodes, which an agent that keeps learning doesn't produce.
-        saved: The attributes that make up the agent's state, each with a function that restores it from JSON.
+        state_attributes: The attributes that make up the agent's state, each with a function that restores it from
+            JSON.
     """
 
     name = "agent"
     propensity: Any = None
-    saved: Mapping[str, Callable] = {}
+    state_attributes: Mapping[str, Callable] = {}
 
     def begin_task(self, task: str, learning: bool) -> None:
-        """Start a block of episodes of one task in a lifetime (`pushlab.lifetimes.live`).
+        """Start a block of episodes of one task in a lifetime (`pushlab.lifetimes.runner`).
 
         An agent that infers the task itself doesn't override this.
 
@@ -76,19 +77,21 @@ class Agent:
 
         An agent that loads it continues from the next `begin` as this agent would. The state excludes all that `begin`
         creates, such as an episode's memory or generator. A model that can't be written as JSON is replaced by its
-        training data, and `load` fits it again. `plain_state` converts a state to JSON.
+        training data, and `load` fits it again. `state_to_json` converts a state to JSON.
         """
-        return {name: copy.deepcopy(getattr(self, name)) for name in self.saved}
+        return {
+            name: copy.deepcopy(getattr(self, name)) for name in self.state_attributes
+        }
 
     def load(self, state: dict) -> None:
         """Restore a state returned by `state()`, directly or from JSON."""
-        unknown = sorted(set(state) - set(self.saved))
+        unknown = sorted(set(state) - set(self.state_attributes))
         if unknown:
             raise ValueError(
                 f"{type(self).__name__} has no state named {', '.join(unknown)}"
             )
         for name, value in state.items():
-            restored = None if value is None else self.saved[name](value)
+            restored = None if value is None else self.state_attributes[name](value)
             setattr(self, name, restored)
 
 
@@ -98,7 +101,7 @@ class Deterministic(Agent):
     propensity = 1.0
 
 
-def own_chance(seed: int) -> np.random.Generator:
+def agent_rng(seed: int) -> np.random.Generator:
     """Return an agent's generator, independent of an environment that is reset with the same seed.
 
     Without the spawn key both would draw the same stream, and a random action would predict the user's answer.
@@ -120,7 +123,7 @@ class FunctionAgent(Agent):
         policy: Callable,
         name: str | None = None,
     ):
-        self.policy = function("policy", policy)
+        self.policy = validate_callable("policy", policy)
         own_name = getattr(policy, "__name__", "policy")
         self.name = name or own_name.replace("_", " ")
         try:
@@ -150,7 +153,7 @@ def as_agent(agent: Any) -> Agent:
     if callable(agent):
         return FunctionAgent(agent)
     raise TypeError(
-        f"an agent is an object with act(observation, info), or a function of the observation; got {in_short(agent)}"
+        f"an agent is an object with act(observation, info), or a function of the observation; got {short_repr(agent)}"
     )
 
 
@@ -161,23 +164,25 @@ class RandomAgent(Agent):
 
     def begin(self, env, seed):
         self._space = copy.deepcopy(env.action_space)
-        space_seed = own_chance(seed).integers(2**31)
+        space_seed = agent_rng(seed).integers(2**31)
         self._space.seed(int(space_seed))
-        self._unmasked_propensity = sampling_chance(self._space)
+        self._unmasked_propensity = random_action_probability(self._space)
 
     def act(self, observation, info, explore=True):
         mask = info.get("action_mask")
         self.propensity = self._unmasked_propensity
         if mask is not None:
-            self.propensity = sampling_chance(self._space, mask)
+            self.propensity = random_action_probability(self._space, mask)
         return self._space.sample(mask)
 
 
-def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
+def random_action_probability(space: spaces.Space, mask: Any = None) -> float | None:
     """Return the probability (for floats, the density) of each element of `space.sample(mask)`; None if it varies.
 
-    >>> sampling_chance(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8)), sampling_chance(spaces.Box(0, 4, (2,)))
-    (0.3333333333333333, 0.0625)
+    >>> random_action_probability(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8))
+    0.3333333333333333
+    >>> random_action_probability(spaces.Box(0, 4, (2,)))
+    0.0625
     """
     if isinstance(space, spaces.Discrete):
         return float(1 / (space.n if mask is None else max(np.sum(mask), 1)))
@@ -190,23 +195,23 @@ def sampling_chance(space: spaces.Space, mask: Any = None) -> float | None:
     return float(1 / np.prod(sizes))
 
 
-def plain_state(state: Any) -> Any:
+def state_to_json(state: Any) -> Any:
     """Return a state as JSON values: arrays become lists.
 
     Raises:
         TypeError: If a value has any other type.
 
-    >>> plain_state({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
+    >>> state_to_json({"weights": np.array([[0.5, 1.0]]), "episodes": np.int64(3)})
     {'weights': [[0.5, 1.0]], 'episodes': 3}
     """
     if isinstance(state, dict) and all(isinstance(key, str) for key in state):
-        return {key: plain_state(value) for key, value in state.items()}
+        return {key: state_to_json(value) for key, value in state.items()}
     if isinstance(state, (list, tuple)):
-        return [plain_state(value) for value in state]
+        return [state_to_json(value) for value in state]
     if isinstance(state, (np.ndarray, np.generic)):
         return state.tolist()
     if state is None or isinstance(state, (bool, int, float, str)):
         return state
     raise TypeError(
-        f"a state consists of numbers, texts, lists, arrays and dicts with text keys; got {in_short(state)}"
+        f"a state consists of numbers, texts, lists, arrays and dicts with text keys; got {short_repr(state)}"
     )

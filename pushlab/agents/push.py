@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.agents.protocol import Agent, Deterministic, own_chance
-from pushlab.ground.arguments import demand, in_short, number, some_of
+from pushlab.agents.protocol import Agent, Deterministic, agent_rng
+from pushlab.utils.arguments import (
+    require,
+    short_repr,
+    validate_choices,
+    validate_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +39,11 @@ def unique_candidates(env):
     """Return the distinct notifications that can be chosen in an environment, int64 (k, notification components)."""
     world = getattr(env.unwrapped, "world", None)
     candidates = getattr(world, "candidates", None)
-    demand(
+    require(
         candidates is not None,
         "this environment has no candidates to choose from; use pushlab/evalumap1-v0 or pushlab/evalumap2-v0",
     )
-    demand(
+    require(
         env.observation_space == world.observation_space,
         "a wrapper changes the observations, but this agent reads the world's own codes; remove the wrapper",
     )
@@ -74,7 +79,7 @@ class ContextFeatures:
 
     def __init__(self, half, names=None):
         if names is not None:
-            some_of("crossed", names, half.names)
+            validate_choices("context_features", names, half.names)
         self.half = half
         self._blocks = []
         self.size = 1
@@ -140,7 +145,7 @@ class RandomCandidate(Agent):
     def begin(self, env, seed):
         self.candidates = unique_candidates(env)
         self.propensity = 1 / len(self.candidates)
-        self._rng = own_chance(seed)
+        self._rng = agent_rng(seed)
 
     def act(self, observation, info, explore=True):
         row = self._rng.integers(len(self.candidates))
@@ -183,7 +188,7 @@ class MostOpened(Agent):
         self._varying = varying_columns(self.candidates)
         keys = self.candidates[:, self._varying].tolist()
         self._candidate_rows = {tuple(key): row for row, key in enumerate(keys)}
-        self._rng = own_chance(seed)
+        self._rng = agent_rng(seed)
         if self.history is not None:
             opened = self.history.opened
             contexts = self.history.context_codes[opened]
@@ -259,12 +264,12 @@ class OfflineModel(Deterministic):
             from pushlab.users.judges import fit_judge
 
             judge = fit_judge(judge)
-        demand(
+        require(
             hasattr(judge, "schema"),
-            f"judge must be a fitted judge, or a Period to fit one to; got {in_short(judge)}",
+            f"judge must be a fitted judge, or a Period to fit one to; got {short_repr(judge)}",
         )
         self.judge = judge
-        self.diversity = number("diversity", diversity, 0)
+        self.diversity = validate_number("diversity", diversity, 0)
 
     def begin(self, env, seed):
         self.candidates = unique_candidates(env)
@@ -272,7 +277,7 @@ class OfflineModel(Deterministic):
         env_schema = env.unwrapped.world.schema
         for half in ("context", "notification"):
             sizes = getattr(judge_schema, half).sizes
-            demand(
+            require(
                 np.array_equal(sizes, getattr(env_schema, half).sizes),
                 "the judge's schema differs from the environment's; load both from the same user",
             )
@@ -282,7 +287,7 @@ class OfflineModel(Deterministic):
         context = context_codes(observation)[None]
         probability = np.empty(len(self.candidates))
         rows = np.zeros(len(self.candidates), np.int64)
-        self.judge.chances(context)(rows, self.candidates, probability)
+        self.judge.probability_function(context)(rows, self.candidates, probability)
         probability = np.clip(probability, PROBABILITY_MARGIN, 1 - PROBABILITY_MARGIN)
         score = np.log(probability / (1 - probability))
         score -= self.diversity * np.log1p(self._n_sent)

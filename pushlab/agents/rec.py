@@ -5,16 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.agents.protocol import FLOATS, Agent, Deterministic, own_chance
-from pushlab.agents.weights import block_sums, prior_covariance, update_weights
-from pushlab.ground.arguments import demand, in_short, number, numbers, whole
+from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
+from pushlab.agents.weight_posterior import block_sums, prior_covariance, update_weights
 from pushlab.metrics.offpolicy import quadratic
+from pushlab.utils.arguments import (
+    require,
+    short_repr,
+    validate_array,
+    validate_integer,
+    validate_number,
+)
 
 
 def item_world(env, agent):
     """Return the world of an environment with items; raise ValueError for any other."""
     world = getattr(env.unwrapped, "world", None)
-    demand(
+    require(
         hasattr(world, "items"),
         f"{agent.name} recommends items, but this environment has none; use pushlab/RECEnv-v0",
     )
@@ -56,12 +62,12 @@ class SoftmaxItem(Agent):
         sharpness: float = 1.0,
         floor: float = 0.0,
     ):
-        self.sharpness = number("sharpness", sharpness)
-        self.floor = number("floor", floor, 0, 1)
-        self.items = numbers("items", items)
-        demand(
+        self.sharpness = validate_number("sharpness", sharpness)
+        self.floor = validate_number("floor", floor, 0, 1)
+        self.items = validate_array("items", items)
+        require(
             self.items.ndim == 2,
-            f"items must be an array (n_items, features); got {in_short(items)}",
+            f"items must be an array (n_items, features); got {short_repr(items)}",
         )
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
@@ -75,7 +81,7 @@ class SoftmaxItem(Agent):
         return (1 - self.floor) * softmax + uniform
 
     def begin(self, env, seed):
-        self._rng = own_chance(seed)
+        self._rng = agent_rng(seed)
 
     def act(self, observation, info, explore=True):
         observations = np.asarray(observation)[None]
@@ -107,7 +113,7 @@ class LinUCBItem(Deterministic):
     width = 1.0
     variance = 1.0
     noise = 0.05
-    saved = {"mean": FLOATS, "covariance": FLOATS}
+    state_attributes = {"mean": FLOATS, "covariance": FLOATS}
 
     def __init__(self):
         self.mean = None
@@ -158,7 +164,7 @@ class LinearQ(Agent):
     """
 
     name = "linear Q"
-    saved = {"weights": FLOATS, "episodes": int}
+    state_attributes = {"weights": FLOATS, "episodes": int}
 
     def __init__(
         self,
@@ -167,10 +173,10 @@ class LinearQ(Agent):
         epsilon: float = 0.3,
         half_at: float = 100,
     ):
-        self.discount = number("discount", discount, 0, below=1)
-        self.rate = number("rate", rate, 0)
-        self.epsilon = number("epsilon", epsilon, 0, 1)
-        self.half_at = number("half_at", half_at, above=0, most=math.inf)
+        self.discount = validate_number("discount", discount, 0, below=1)
+        self.rate = validate_number("rate", rate, 0)
+        self.epsilon = validate_number("epsilon", epsilon, 0, 1)
+        self.half_at = validate_number("half_at", half_at, above=0, maximum=math.inf)
         self.weights = None
         self.episodes = 0
 
@@ -179,7 +185,7 @@ class LinearQ(Agent):
             zeros = np.zeros((1, *env.observation_space.shape))
             size = quadratic(zeros).shape[1]
             self.weights = np.zeros((env.action_space.n, size))
-        self._rng = own_chance(seed)
+        self._rng = agent_rng(seed)
 
     def values(self, observation: np.ndarray) -> np.ndarray:
         """Return the value of each item (n_items,)."""
@@ -224,7 +230,7 @@ class Planner(Deterministic):
     name = "oracle"
 
     def __init__(self, beam: int = 300):
-        self.beam = whole("beam", beam, 1)
+        self.beam = validate_integer("beam", beam, 1)
 
     def begin(self, env, seed):
         self._world = item_world(env, self)
@@ -239,7 +245,7 @@ class Planner(Deterministic):
             self._plan = plan.tolist()
         action = self._plan.pop(0)
         items = np.array([action])
-        _, following = self._world.expect(state[None], items)
+        _, following = self._world.expected_step(state[None], items)
         self._expected_state = following[0]
         self._remaining_steps -= 1
         return action
@@ -273,4 +279,4 @@ def _expand(world, states):
     """Return the outcome of each item in each state: rows of the states, items, rewards, and following states."""
     rows = np.repeat(np.arange(len(states)), world.n_items)
     items = np.tile(np.arange(world.n_items), len(states))
-    return rows, items, *world.expect(states[rows], items)
+    return rows, items, *world.expected_step(states[rows], items)

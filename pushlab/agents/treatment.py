@@ -33,7 +33,7 @@ def make_world() -> HIV:
 
 def make_agent(
     trees: int = 50,
-    growths: int = 10,
+    forest_fits: int = 10,
     seed: int = 0,
 ) -> FittedQIteration:
     """Return an agent of fitted Q iteration with 400 iterations per fit."""
@@ -41,19 +41,19 @@ def make_agent(
         actions=4,
         discount=DISCOUNT,
         trees=trees,
-        growths=growths,
-        sweeps=400 // growths,
-        transform=in_logarithms,
+        forest_fits=forest_fits,
+        iterations_per_fit=400 // forest_fits,
+        transform=log10_states,
         seed=seed,
     )
 
 
-def in_logarithms(states: np.ndarray) -> np.ndarray:
+def log10_states(states: np.ndarray) -> np.ndarray:
     """Return the base-10 logarithms of states, since these span nine orders of magnitude."""
     return np.log10(np.maximum(states, 1e-6))
 
 
-def near_unhealthy(
+def draw_initial_states(
     world: HIV,
     patients: int,
     rng: np.random.Generator,
@@ -133,7 +133,7 @@ def basin(world: HIV, states: Any) -> np.ndarray:
     )
 
 
-def examine(
+def simulate_treatment(
     world: HIV, policy: Callable
 ) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """Treat one patient, then stop; return the outcome, the states and the actions.

@@ -9,10 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.causal.draws import CausalData
+from pushlab.causal.datasets import CausalData
 from pushlab.causal.estimators import CLIP, logistic, standard_estimators, standardised
-from pushlab.ground.arguments import demand, in_short, number, whole
 from pushlab.metrics.offpolicy import effective_sample_size
+from pushlab.utils.arguments import (
+    require,
+    short_repr,
+    validate_integer,
+    validate_number,
+)
 
 TAILS = (0.025, 0.975)  # quantiles at the ends of all intervals
 MAX_DRAWS = 2_000_000  # numbers drawn at once by the bootstrap
@@ -71,14 +76,14 @@ def estimate(
     (True, 300.0)
     """
     _validate(data)
-    demand(
+    require(
         hasattr(estimator, "scores") and not isinstance(estimator, type),
-        f"estimator must be an object with name and scores, such as DoublyRobust(); got {in_short(estimator)}",
+        f"estimator must be an object with name and scores, such as DoublyRobust(); got {short_repr(estimator)}",
     )
-    whole("resamples", resamples, 50)
+    validate_integer("resamples", resamples, 50)
     n = len(data)
     treated = int(data.treated.sum())
-    demand(
+    require(
         2 <= treated <= n - 2,
         f"an estimate needs at least 2 treated and 2 untreated units; got {treated} and {n - treated}",
     )
@@ -190,7 +195,7 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
 def _validate(data):
     """Raise ValueError unless this is a CausalData."""
     is_data = isinstance(data, CausalData)
-    demand(is_data, f"data must be a CausalData; got {in_short(data)}")
+    require(is_data, f"data must be a CausalData; got {short_repr(data)}")
 
 
 def fit_propensities(x: np.ndarray, treated: np.ndarray) -> np.ndarray:
@@ -215,7 +220,7 @@ def highest_mean(outcome: ArrayLike, odds_against: ArrayLike, factor: float) -> 
     >>> highest_mean([100, 150, 200], [1, 1, 1], 1), highest_mean([100, 150, 200], [1, 1, 1], 2)
     (150.0, 162.5)
     """
-    number("factor", factor, 1)
+    validate_number("factor", factor, 1)
     order = np.argsort(outcome)[::-1]
     y = np.asarray(outcome, np.float64)[order]
     odds = np.asarray(odds_against, np.float64)[order]
@@ -263,13 +268,13 @@ def sensitivity_table(
     (True, True)
     """
     _validate(data)
-    demand(len(factors), "factors must have at least one factor")
+    require(len(factors), "factors must have at least one factor")
     x = standardised(data.covariates)
     treated = data.treated
     rng = np.random.default_rng(seed)
     bounds = _bounds(x, treated, data.outcome, factors)
     resampled = []
-    for _ in range(whole("resamples", resamples, 50)):
+    for _ in range(validate_integer("resamples", resamples, 50)):
         arms = [np.flatnonzero(arm) for arm in (treated, ~treated)]
         rows = np.concatenate([rng.choice(arm, len(arm)) for arm in arms])
         outcome = data.outcome[rows]

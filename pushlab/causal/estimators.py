@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import number
+from pushlab.utils.arguments import validate_number
 
 CLIP = 0.02  # smallest propensity; the largest is 1 - CLIP
 FOLDS = 5
@@ -101,7 +101,7 @@ class InverseWeighting:
     name = "inverse weighting"
 
     def __init__(self, clip: float = CLIP):
-        self.clip = number("clip", clip, 0, below=0.5)
+        self.clip = validate_number("clip", clip, 0, below=0.5)
 
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         x = standardised(covariates)

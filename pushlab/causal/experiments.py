@@ -13,8 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.causal.simulators import CreditUnits, ODEUnits, Units
-from pushlab.ground.arguments import demand, number, one_of, whole
+from pushlab.causal.unit_simulators import CreditUnits, ODEUnits, Units
+from pushlab.utils.arguments import (
+    require,
+    validate_choice,
+    validate_integer,
+    validate_number,
+)
 
 REFERENCE_SIZE = 20_000  # units for the mean and spread of the confounder
 POPULATION_SIZE = 50_000  # units for the mean effect in the population
@@ -77,13 +82,15 @@ class Experiment:
     description: str = ""
 
     def __post_init__(self):
-        number("span", self.span, above=0)
-        number("outcome_time", self.time_to_outcome, above=0)
-        number("mediator_time", self.mediator_time, above=0, below=self.time_to_outcome)
+        validate_number("span", self.span, above=0)
+        validate_number("outcome_time", self.time_to_outcome, above=0)
+        validate_number(
+            "mediator_time", self.mediator_time, above=0, below=self.time_to_outcome
+        )
         for name in ("decision_time", "noise", "cost"):
-            number(name, getattr(self, name), 0)
-        one_of("better", self.better, ("higher", "lower"))
-        number("strength", self.strength)
+            validate_number(name, getattr(self, name), 0)
+        validate_choice("better", self.better, ("higher", "lower"))
+        validate_number("strength", self.strength)
         _ = self.simulator  # validates the other fields
 
     @property
@@ -114,7 +121,7 @@ class Experiment:
         >>> units.covariates.columns.to_list(), units.outcomes.shape
         (['log10 rabbits', 'log10 foxes'], (3, 2))
         """
-        return self.simulator.units(whole("n", n, 1, of="units"), rng)
+        return self.simulator.units(validate_integer("n", n, 1, unit="units"), rng)
 
     def propensities(self, covariates: pd.DataFrame) -> np.ndarray:
         """Return the probability of treatment (units,) if the confounder determines it.
@@ -133,7 +140,7 @@ class Experiment:
         covariates = self.simulator.covariates(REFERENCE_SIZE, rng)
         values = covariates[self.confounder_column]
         spread = float(values.std())
-        demand(
+        require(
             spread > 1e-9 * (1 + abs(values.mean())),
             f"the confounder {self.confounder!r} is the same in every unit; increase its spread",
         )
@@ -167,9 +174,9 @@ def experiment(model: Any = "hiv", **changes: Any) -> Experiment:
     """
     valid_names = [item.name for item in fields(Experiment)]
     for name in changes:
-        one_of("a field of an experiment", name, valid_names)
+        validate_choice("a field of an experiment", name, valid_names)
     if isinstance(model, str):
-        one_of("a simulator with an experiment", model, EXPERIMENTS)
+        validate_choice("a simulator with an experiment", model, EXPERIMENTS)
         model = _default_experiment(model)
     if not isinstance(model, Experiment):
         return Experiment(model, **changes)

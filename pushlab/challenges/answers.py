@@ -7,11 +7,22 @@ import numpy as np
 import pandas as pd
 
 from pushlab.datasets.schema import OTHER, Feature, Schema, as_text
-from pushlab.ground.arguments import demand, in_short
-from pushlab.ground.faults import BadData, Fault, blame, refuse, short
-from pushlab.ground.tables import Rule, check, number, whole_number
+from pushlab.utils.arguments import require, short_repr
+from pushlab.utils.issues import (
+    BadData,
+    DataIssue,
+    column_issues,
+    raise_issues,
+    shorten,
+)
+from pushlab.utils.tables import (
+    ColumnRule,
+    integer_rule,
+    number_rule,
+    try_convert_columns,
+)
 
-SECONDS = number(0)._replace(right="a number of seconds, at least 0")
+SECONDS = number_rule(0)._replace(valid_values="a number of seconds, at least 0")
 
 
 def read_notifications(
@@ -32,23 +43,23 @@ def read_notifications(
     """
     features = {feature.name: feature for feature in schema.notification}
     last_id = n_contexts - 1
-    id_rule = whole_number(0, last_id, required=False)
-    id_rule = id_rule._replace(right=f"the id of a context, 0 to {last_id}")
+    id_rule = integer_rule(0, last_id, required=False)
+    id_rule = id_rule._replace(valid_values=f"the id of a context, 0 to {last_id}")
     rules = {name: feature_rule(feature) for name, feature in features.items()}
     rules["id"] = id_rule
     rules["response_time"] = SECONDS._replace(required=False)
     text = text_table(table)
-    values, faults = check(text, rules, file, others=False)
+    values, issues = try_convert_columns(text, rules, file, allow_extra=False)
     order = np.arange(len(values))
     if "id" not in values:
         if len(values) != n_contexts:
-            right = f"there are {len(values):,} rows for {n_contexts:,} contexts; each context needs one"
-            faults.append(Fault(file, right=right))
+            valid_values = f"there are {len(values):,} rows for {n_contexts:,} contexts; each context needs one"
+            issues.append(DataIssue(file, valid_values=valid_values))
     elif values["id"].dtype == np.int64:
         order = np.argsort(values["id"].to_numpy(), kind="stable")
-        faults += _check_ids(values["id"], n_contexts, file)
-    faults.sort(key=lambda fault: (fault.row != 1, fault.column != "id"))
-    refuse(faults)
+        issues += _check_ids(values["id"], n_contexts, file)
+    issues.sort(key=lambda issue: (issue.row != 1, issue.column != "id"))
+    raise_issues(issues)
     codes = encode_table(values[list(features)])[order]
     notes = []
     for name, feature in features.items():
@@ -60,16 +71,16 @@ def read_notifications(
 def text_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with each cell as text, without the unnamed index column that pandas writes."""
     is_table = isinstance(table, pd.DataFrame)
-    demand(is_table, f"the table must be a pandas DataFrame; got {in_short(table)}")
+    require(is_table, f"the table must be a pandas DataFrame; got {short_repr(table)}")
     has_index = table.columns[:1].isin(["", "Unnamed: 0"])
     if has_index.any():
         table = table.iloc[:, 1:]
     return table.map(as_text).reset_index(drop=True)
 
 
-def feature_rule(feature: Feature) -> Rule:
+def feature_rule(feature: Feature) -> ColumnRule:
     """Return a rule that converts the values of a feature to tuples of codes."""
-    return Rule(feature.right, lambda column: column.map(feature.code))
+    return ColumnRule(feature.valid_values, lambda column: column.map(feature.code))
 
 
 def encode_table(values: pd.DataFrame) -> np.ndarray:
@@ -83,17 +94,17 @@ def encode_table(values: pd.DataFrame) -> np.ndarray:
 
 def _check_ids(ids, n_contexts, file):
     """Return the faults of duplicate and missing ids."""
-    right = "a unique id (it occurs twice)"
+    valid_values = "a unique id (it occurs twice)"
     lines = np.arange(len(ids)) + 2
-    faults = blame(file, lines, "id", ids, ids.duplicated(), right)
+    issues = column_issues(file, lines, "id", ids, ids.duplicated(), valid_values)
     missing = np.setdiff1d(np.arange(n_contexts), ids)
     if len(missing):
         count = len(missing)
         first = ", ".join(map(str, missing[: BadData.MAX_ROWS]))
         more = ", …" if count > BadData.MAX_ROWS else ""
-        right = f"{count:,} contexts have no row: {first}{more}"
-        faults.append(Fault(file, column="id", right=right))
-    return faults
+        valid_values = f"{count:,} contexts have no row: {first}{more}"
+        issues.append(DataIssue(file, column="id", valid_values=valid_values))
+    return issues
 
 
 def _note_unknown_values(feature, column):
@@ -105,5 +116,5 @@ def _note_unknown_values(feature, column):
     words = ", ".join(unknown.unique())
     if not words:
         return []
-    words = short(words, 200)
+    words = shorten(words, 200)
     return [f"{feature.name}: not in the history: {words} (coded as 'other')"]

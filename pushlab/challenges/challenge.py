@@ -23,10 +23,10 @@ from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.reading import load_user
 from pushlab.envs.evalumap import EvalUMAP1, EvalUMAP2
-from pushlab.ground.arguments import one_of
 from pushlab.metrics import push
-from pushlab.metrics.estimate import share_interval
-from pushlab.users.judges import panel_of
+from pushlab.metrics.estimate import proportion_interval
+from pushlab.users.judges import judge_panel
+from pushlab.utils.arguments import validate_choice
 
 WINDOW = 100  # steps of the rolling mean for the learning rate
 
@@ -71,9 +71,9 @@ class Challenge:
             ValueError: If the period, judge or opening is invalid.
         """
         loaded = load_user(user) if data is None else load_user(data, user)
-        one_of(f"the period of user {loaded.name}", period, loaded.periods)
+        validate_choice(f"the period of user {loaded.name}", period, loaded.periods)
         challenge = cls(loaded, period, judge, opening)
-        if loaded.periods[period].answered:
+        if loaded.periods[period].has_actions:
             challenge.world  # noqa: B018 (raises for an invalid judge or opening)
         return challenge
 
@@ -103,8 +103,10 @@ class Challenge:
     def panel(self) -> dict[str, Callable]:
         """Functions of (row (n,), codes (n, components), probability (n,)) by judge, which fill `probability`."""
         contexts = self.user.periods[self.period].context_codes
-        judges = panel_of(self.user)
-        return {name: judge.chances(contexts) for name, judge in judges.items()}
+        judges = judge_panel(self.user)
+        return {
+            name: judge.probability_function(contexts) for name, judge in judges.items()
+        }
 
     def evaluate(
         self,
@@ -137,7 +139,7 @@ class Challenge:
         for note in notes if file is None else ():
             warnings.warn(note, stacklevel=2)
         count = len(codes)
-        draws = own_draws(seed, count, self.world.uniforms)
+        draws = episode_draws(seed, count, self.world.uniforms)
         state = {
             "row": np.arange(count),
             "user": np.zeros(count, np.int64),
@@ -202,7 +204,7 @@ class Challenge:
         for name, fill_probability in self.panel.items():
             fill_probability(rows, codes, probability)
             n_opened = int((draws < probability).sum())
-            sampled = share_interval(n_opened, len(codes))
+            sampled = proportion_interval(n_opened, len(codes))
             rates[name] = {
                 "expected": float(probability.mean()),
                 "sampled": sampled.mean,
@@ -251,7 +253,7 @@ class Challenge:
             window = max(1, min(WINDOW, steps // 10))
             rate = push.learning_rate(curves.mean(axis=0), window)
             metrics["learning_slope"] = rate.slope
-            metrics["settled_step"] = float(rate.settled)
+            metrics["settled_step"] = float(rate.settling_step)
         return metrics
 
     @cached_property
@@ -272,7 +274,7 @@ class Challenge:
         return np.unique(rows[is_complete], axis=0)
 
 
-def own_draws(seed: int, count: int, uniforms: int) -> np.ndarray:
+def episode_draws(seed: int, count: int, uniforms: int) -> np.ndarray:
     """Return the uniform numbers (count, uniforms) of an episode's steps after an environment's reset(seed).
 
     The environment uses the first row of its stream for the reset.

@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 
 from pushlab.challenges.answers import SECONDS, text_table
-from pushlab.challenges.challenge import Challenge, own_draws
+from pushlab.challenges.challenge import Challenge, episode_draws
 from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.schema import as_text
-from pushlab.envs.shell import Env
-from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.seeds import episode_seed
-from pushlab.ground.tables import convert, whole_number, word
+from pushlab.envs.env import Env
 from pushlab.logs.rollout import rollout
+from pushlab.utils.issues import DataIssue, raise_issues
+from pushlab.utils.seeds import episode_seed
+from pushlab.utils.tables import convert_columns, integer_rule, text_rule
 
 COMPARED_COLUMNS = ("reward", "terminated", "truncated")  # besides obs.… and info.…
 REPLAYED = "the replayed value for this seed and these notifications"
@@ -44,11 +44,11 @@ def score_log(
     env = Env(challenge.cold_start_world)
     text = text_table(log)
     rules = _rules(env)
-    values = convert(text, rules, file)
+    values = convert_columns(text, rules, file)
     episodes = _find_episodes(values, len(challenge.world), seed, file)
     actions = [name for name in rules if name.startswith("action.")]
     codes = values[actions].to_numpy()
-    faults = []
+    issues = []
     replays = []
     for reset_seed, rows in episodes.items():
         notifications = iter(codes[rows])
@@ -59,9 +59,9 @@ def score_log(
             learn=False,
             progress=False,
         )
-        faults += _compare(text.iloc[rows], replay, file)
+        issues += _compare(text.iloc[rows], replay, file)
         replays.append(replay)
-    refuse(faults)
+    raise_issues(issues)
     replayed = pd.concat(replays, ignore_index=True)
     outcome = {}
     for key in ("opened", "actual", "probability", "best"):
@@ -70,7 +70,7 @@ def score_log(
     world = challenge.world
     draws = []
     for reset_seed in episodes:
-        uniforms = own_draws(reset_seed, len(world), world.uniforms)
+        uniforms = episode_draws(reset_seed, len(world), world.uniforms)
         draws.append(uniforms[:, 0])
     return challenge.score(
         codes[np.concatenate(list(episodes.values()))],
@@ -87,24 +87,24 @@ def _rules(env):
     """Return a rule for each required column of a log."""
     schema = env.world.schema
     rules = {
-        "seed": whole_number(0),
-        "episode": whole_number(0),
-        "step": whole_number(0),
-        "agent": word(),
+        "seed": integer_rule(0),
+        "episode": integer_rule(0),
+        "step": integer_rule(0),
+        "agent": text_rule(),
         "response_time": SECONDS,
-        "info.opened": word(),
+        "info.opened": text_rule(),
     }
     for name in schema.context.components:
-        rules[f"obs.context.{name}"] = word()
+        rules[f"obs.context.{name}"] = text_rule()
     for name, size in zip(schema.notification.components, schema.notification.sizes):
-        rules[f"action.{name}"] = whole_number(0, int(size) - 1)
+        rules[f"action.{name}"] = integer_rule(0, int(size) - 1)
     return rules
 
 
 def _find_episodes(values, contexts, seed, file):
     """Return the row positions of each episode by the seed of its reset; raise BadData for incomplete episodes."""
     episodes = {}
-    faults = []
+    issues = []
     groups = values.groupby(["seed", "episode"], sort=False)
     for (log_seed, number), rows in groups.indices.items():
         reset_seed = episode_seed(int(log_seed), int(number))
@@ -114,26 +114,32 @@ def _find_episodes(values, contexts, seed, file):
         if len(wrong):
             index = wrong[0]
             line = int(rows[index]) + 2
-            right = f"the next step, {index}"
-            faults.append(Fault(file, line, "step", str(steps[index]), right))
+            valid_values = f"the next step, {index}"
+            issues.append(
+                DataIssue(file, line, "step", str(steps[index]), valid_values)
+            )
         if len(steps) != contexts:
-            right = f"the episode has {len(steps):,} steps for {contexts:,} contexts; each context needs one"
-            faults.append(Fault(file, first_line, right=right))
+            valid_values = f"the episode has {len(steps):,} steps for {contexts:,} contexts; each context needs one"
+            issues.append(DataIssue(file, first_line, valid_values=valid_values))
         if seed is not None and reset_seed != episode_seed(seed, len(episodes)):
-            right = (
+            valid_values = (
                 f"the required seed {seed}; this must be its episode {len(episodes)}"
             )
-            faults.append(Fault(file, first_line, "seed", str(log_seed), right))
+            issues.append(
+                DataIssue(file, first_line, "seed", str(log_seed), valid_values)
+            )
         episodes[reset_seed] = rows
     if not episodes:
-        faults.append(Fault(file, right="the table has a header and no rows"))
-    refuse(faults)
+        issues.append(
+            DataIssue(file, valid_values="the table has a header and no rows")
+        )
+    raise_issues(issues)
     return episodes
 
 
 def _compare(text, replay, file):
     """Return a fault for each cell that differs from the replay."""
-    faults = []
+    issues = []
     for name in replay:
         is_compared = name.startswith(("obs.", "info.")) or name in COMPARED_COLUMNS
         if name not in text or not is_compared:
@@ -143,9 +149,9 @@ def _compare(text, replay, file):
         for row in np.flatnonzero(~is_equal):
             line = int(text.index[row]) + 2
             cell = text[name].iloc[row]
-            right = f"{as_text(expected[row])!r}, {REPLAYED}"
-            faults.append(Fault(file, line, name, cell, right))
-    return faults
+            valid_values = f"{as_text(expected[row])!r}, {REPLAYED}"
+            issues.append(DataIssue(file, line, name, cell, valid_values))
+    return issues
 
 
 def _is_equal(cells, expected):

@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from pushlab.ground.files import csv_text, json_text, write_bytes, write_text
 from pushlab.metrics.push import ResponseTime
+from pushlab.utils.files import csv_text, json_text, write_bytes, write_text
 
 # The meaning of each metric, in the order of the tables; `pushlab.metrics.push` defines them.
 MEANING = {

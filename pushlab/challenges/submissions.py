@@ -33,11 +33,11 @@ from pushlab.challenges.scorecard import (
     ranked,
     write_picture,
 )
-from pushlab.ground.arguments import bring
-from pushlab.ground.faults import BadData, Fault, short
-from pushlab.ground.files import csv_text, json_text, new_folder, write_text
-from pushlab.ground.store import no_cache
-from pushlab.ground.tables import read_as_text
+from pushlab.utils.arguments import import_optional
+from pushlab.utils.cache import no_cache
+from pushlab.utils.files import csv_text, json_text, new_folder, write_text
+from pushlab.utils.issues import BadData, DataIssue, shorten
+from pushlab.utils.tables import read_raw_table
 
 RESULTS = "leaderboard.json"  # marks a folder of results
 MOODLE = "_[0-9]+_assignsubmission_file_.*"
@@ -70,11 +70,11 @@ def score_file(
     path = Path(path)
     agent = agent or path.stem
     file = file or path.name
-    table = read_as_text(path, name=file)
+    table = read_raw_table(path, name=file)
     is_log = any(name.startswith("action.") for name in table)
     if is_log != (number == 2):
-        right = "Challenge 1 needs notifications; Challenge 2 (number=2, --challenge 2) needs a log of `rollout`"
-        raise BadData(Fault(file, right=right))
+        valid_values = "Challenge 1 needs notifications; Challenge 2 (number=2, --challenge 2) needs a log of `rollout`"
+        raise BadData(DataIssue(file, valid_values=valid_values))
     with no_cache():
         if number == 2:
             return score_log(challenge, table, seed, agent, file)
@@ -160,8 +160,8 @@ def score_folder(
         submissions, desc="scoring", unit="submission", disable=not progress
     ):
         if len(files) != 1:
-            right = f"the folder must contain one CSV file; it has {len(files)}"
-            faulty[name] = BadData(Fault(name, right=right))
+            valid_values = f"the folder must contain one CSV file; it has {len(files)}"
+            faulty[name] = BadData(DataIssue(name, valid_values=valid_values))
             continue
         file = files[0].relative_to(folder).as_posix()
         try:
@@ -170,9 +170,9 @@ def score_folder(
         except BadData as error:
             faulty[name] = error
         except Exception as error:
-            reason = short(f"{type(error).__name__}: {error}", 300)
-            right = f"the submission could not be scored ({reason})"
-            faulty[name] = BadData(Fault(file, right=right))
+            reason = shorten(f"{type(error).__name__}: {error}", 300)
+            valid_values = f"the submission could not be scored ({reason})"
+            faulty[name] = BadData(DataIssue(file, valid_values=valid_values))
     return cards, faulty, skipped
 
 
@@ -202,7 +202,7 @@ def save_scores(
     }
     header = table.columns.tolist()
     rows = table.round(DIGITS).values.tolist()
-    with new_folder(folder, mark=RESULTS) as new:
+    with new_folder(folder, marker_file=RESULTS) as new:
         for name, error in faulty.items():
             write_text(new / "scorecards" / name / "faults.txt", f"{error}\n")
         for card in cards:
@@ -236,5 +236,5 @@ def hand_in(
         Refused: If the answers have faults; the error lists all of them.
         ConnectionError: If the server can't be reached.
     """
-    send = bring("pushlab_classroom:hand_in", "hand_in", "serve")
+    send = import_optional("pushlab_classroom:hand_in", "hand_in", "serve")
     return send(answers, url, token)

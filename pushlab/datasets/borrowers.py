@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import data_dir, read_json
-from pushlab.ground.seeds import quantile
+from pushlab.utils.files import data_dir, read_json
+from pushlab.utils.issues import BadData, DataIssue
+from pushlab.utils.seeds import quantile
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ INTERCEPT = -3.45  # of the log-odds of falling behind
 
 LABEL = "SeriousDlqin2yrs"
 FEATURES = tuple(COLUMNS)
-WORDS = tuple(column.words for column in COLUMNS.values())
+FEATURE_LABELS = tuple(column.words for column in COLUMNS.values())
 BIAS = "bias"
 REPAID = 10_000  # people who paid back; further ones are left out
 DEFAULTED = 8_357  # people in the original who fell behind and have no missing value
@@ -156,15 +156,24 @@ def read_borrowers(path: Path | str) -> Borrowers:
     Raises:
         BadData: The table has faults; the message lists all of them.
     """
-    from pushlab.ground.tables import convert, number, read_as_text, whole_number
+    from pushlab.utils.tables import (
+        convert_columns,
+        integer_rule,
+        number_rule,
+        read_raw_table,
+    )
 
     path = Path(path)
-    label = whole_number(0, 1)
-    right = "0 or 1 (cs-test.csv has no answers; read cs-training.csv)"
-    feature = number(0, missing=np.nan)._replace(right="a number of 0 or more, or NA")
-    rules = dict.fromkeys(FEATURES, feature) | {LABEL: label._replace(right=right)}
-    text = read_as_text(path).replace("NA", "")
-    table = convert(text, rules, path.name)
+    label = integer_rule(0, 1)
+    valid_values = "0 or 1 (cs-test.csv has no answers; read cs-training.csv)"
+    feature = number_rule(0, fill_value=np.nan)._replace(
+        valid_values="a number of 0 or more, or NA"
+    )
+    rules = dict.fromkeys(FEATURES, feature) | {
+        LABEL: label._replace(valid_values=valid_values)
+    }
+    text = read_raw_table(path).replace("NA", "")
+    table = convert_columns(text, rules, path.name)
     features = table[list(FEATURES)].to_numpy()
     labels = table[LABEL].to_numpy(float)
     return prepare(features, labels, path.name)
@@ -188,8 +197,10 @@ def prepare(
     features = features[is_complete]
     labels = labels[is_complete]
     if len(np.unique(labels)) < 2:
-        right = "a classifier needs both 0 and 1, in rows without a missing value"
-        raise BadData(Fault(source, column=LABEL, right=right))
+        valid_values = (
+            "a classifier needs both 0 and 1, in rows without a missing value"
+        )
+        raise BadData(DataIssue(source, column=LABEL, valid_values=valid_values))
     mean = features.mean(axis=0)
     scale = features.std(axis=0)
     scale[scale == 0] = 1.0

@@ -22,12 +22,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import csv_text, data_dir, read_json, write_text
+from pushlab.utils.files import csv_text, data_dir, read_json, write_text
+from pushlab.utils.issues import BadData, DataIssue
 
 RELATION = "atlocation"
 AT_LOCATION = "/r/AtLocation"  # the relation in ConceptNet
-OWNS = "'s "  # between an owner and an object: james's laptop
+POSSESSIVE = "'s "  # between an owner and an object: james's laptop
 COLUMNS = ("head", "relation", "tail", "weight")
 SHIPPED = ("commonsense", "elsewhere")
 API = "https://api.conceptnet.io/query"
@@ -58,7 +58,7 @@ def usual_places(facts: Sequence[Fact]) -> dict[str, str]:
     ...               Fact("sink", "atlocation", "kitchen", 1)])
     {'cup': 'table', 'sink': 'kitchen'}
     """
-    return {fact.head: fact.tail for fact in strongest(facts, 1)}
+    return {fact.head: fact.tail for fact in strongest_facts(facts, 1)}
 
 
 def all_places(facts: Sequence[Fact]) -> list[str]:
@@ -68,14 +68,14 @@ def all_places(facts: Sequence[Fact]) -> list[str]:
     return list(dict.fromkeys([*usual_places(facts).values(), *places]))
 
 
-def strongest(
+def strongest_facts(
     facts: Sequence[Fact], limit: int, heads: Iterable[str] = ()
 ) -> list[Fact]:
     """Return the strongest facts of each head, at most `limit`.
 
     Facts are left out if their tail is a head of another fact or one of `heads`.
 
-    >>> strongest([Fact("cup", "atlocation", "sink", 2), Fact("cup", "atlocation", "table", 1)], 1, ["sink"])
+    >>> strongest_facts([Fact("cup", "atlocation", "sink", 2), Fact("cup", "atlocation", "table", 1)], 1, ["sink"])
     [Fact(head='cup', relation='atlocation', tail='table', weight=1)]
     """
     by_head: dict[str, list[Fact]] = {fact.head: [] for fact in facts}
@@ -125,8 +125,8 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
         try:
             rows = _read_file(path)
         except (OSError, EOFError) as error:
-            right = f"the file cannot be read ({error})"
-            raise BadData(Fault(name, right=right)) from error
+            valid_values = f"the file cannot be read ({error})"
+            raise BadData(DataIssue(name, valid_values=valid_values)) from error
     facts = _validate_facts(rows, name)
     if heads is None:
         return facts
@@ -143,11 +143,13 @@ def _read_file(path):
             return _read_dump(file, path.name)
     if path.suffix == ".json":
         return _json_rows(read_json(path), path.name)
-    from pushlab.ground.tables import Rule, number, read_table
+    from pushlab.utils.tables import ColumnRule, number_rule, read_table
 
-    not_blank = Rule("a word", lambda column: column.mask(column.str.strip() == ""))
+    not_blank = ColumnRule(
+        "a word", lambda column: column.mask(column.str.strip() == "")
+    )
     rules = dict.fromkeys(COLUMNS, not_blank)
-    rules["weight"] = number(0)
+    rules["weight"] = number_rule(0)
     return read_table(path, rules)[list(COLUMNS)].to_numpy().tolist()
 
 
@@ -162,19 +164,23 @@ def _validate_facts(rows, name):
                 words.append(word.replace("_", " ").strip().lower())
             facts.append(Fact(*words, float(weight)))
         except (AttributeError, TypeError, ValueError):
-            right = f"a fact with {', '.join(COLUMNS)}"
-            raise BadData(Fault(name, value=repr(row), right=right)) from None
+            valid_values = f"a fact with {', '.join(COLUMNS)}"
+            raise BadData(
+                DataIssue(name, value=repr(row), valid_values=valid_values)
+            ) from None
     for fact in facts:
-        if OWNS in fact.head:
-            right = "an object without its owner"
-            raise BadData(Fault(name, None, "head", fact.head, right))
+        if POSSESSIVE in fact.head:
+            valid_values = "an object without its owner"
+            raise BadData(DataIssue(name, None, "head", fact.head, valid_values))
     relations = sorted({fact.relation for fact in facts})
     if len(relations) > 1:
-        right = "one relation for the whole table"
-        raise BadData(Fault(name, None, "relation", ", ".join(relations), right))
+        valid_values = "one relation for the whole table"
+        raise BadData(
+            DataIssue(name, None, "relation", ", ".join(relations), valid_values)
+        )
     if not usual_places(facts):
-        right = "the table has no places: every tail is also a head"
-        raise BadData(Fault(name, None, "tail", right=right))
+        valid_values = "the table has no places: every tail is also a head"
+        raise BadData(DataIssue(name, None, "tail", valid_values=valid_values))
     return facts
 
 
@@ -190,8 +196,10 @@ def _read_dump(file, name):
             if relation == AT_LOCATION:
                 edges.append((start, end, json.loads(details)["weight"]))
         except (ValueError, KeyError):
-            right = '5 fields separated by tabs, the last JSON with a "weight"'
-            raise BadData(Fault(name, line_number, None, line[:60], right)) from None
+            valid_values = '5 fields separated by tabs, the last JSON with a "weight"'
+            raise BadData(
+                DataIssue(name, line_number, None, line[:60], valid_values)
+            ) from None
     return _edge_rows(edges)
 
 
@@ -209,8 +217,10 @@ def _json_rows(content, name):
                     rows.append((head, relation, fact["tail"], fact["weight"]))
         except (AttributeError, KeyError, TypeError):
             excerpt = json.dumps(value)[:60]
-            right = 'a list of edges with "start", "end" and "weight", or {relation: [{"tail", "weight"}, …]}'
-            raise BadData(Fault(name, None, head, excerpt, right, "line")) from None
+            valid_values = 'a list of edges with "start", "end" and "weight", or {relation: [{"tail", "weight"}, …]}'
+            raise BadData(
+                DataIssue(name, None, head, excerpt, valid_values, "line")
+            ) from None
     return rows + _edge_rows(edges)
 
 
@@ -236,7 +246,7 @@ def _edge_rows(edges):
     return [
         (head, RELATION, tail, weight)
         for (head, tail), weight in weights.items()
-        if OWNS not in head.replace("_", " ")
+        if POSSESSIVE not in head.replace("_", " ")
     ]
 
 

@@ -29,18 +29,18 @@ class Period:
         return len(self.table)
 
     def __repr__(self) -> str:
-        if not self.answered:
+        if not self.has_actions:
             return f"Period({len(self):,} contexts)"
         return f"Period({len(self):,} notifications, {self.opened.mean():.0%} opened)"
 
     @property
-    def answered(self) -> bool:
+    def has_actions(self) -> bool:
         """Whether the period has notifications and actions, not only contexts."""
         return "action" in self.table
 
     def _table_with_actions(self):
         """Return the table; raise ValueError if it has contexts only."""
-        if not self.answered:
+        if not self.has_actions:
             raise ValueError(
                 "a hand-out has only the contexts of this period; the person who scores answers has the rest. "
                 "To practise, use period='history'"
@@ -147,7 +147,7 @@ class User:
         """Return a summary of each period: rows, open rate, dates, and values that aren't in the history."""
         lines = [f"user {self.name}, schema {self.schema.name}"]
         for name, period in self.periods.items():
-            if not period.answered:
+            if not period.has_actions:
                 lines.append(
                     f"  {name}: {len(period):,} contexts without notifications"
                 )

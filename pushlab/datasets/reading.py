@@ -25,10 +25,10 @@ import pandas as pd
 
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import DATES, SECONDS, Schema
-from pushlab.ground.arguments import demand, in_short, meant
-from pushlab.ground.faults import BadData, Fault, blame, refuse
-from pushlab.ground.files import data_dir, read_json
-from pushlab.ground.tables import Rule, number, read_table, word
+from pushlab.utils.arguments import require, short_repr, suggestion
+from pushlab.utils.files import data_dir, read_json
+from pushlab.utils.issues import BadData, DataIssue, column_issues, raise_issues
+from pushlab.utils.tables import ColumnRule, number_rule, read_table, text_rule
 
 SHIPPED_SCHEMAS = ("evalumap2019", "evalumap2020")
 CONTEXTS = "contexts.csv"  # the test period in a private user's hand-out
@@ -78,14 +78,14 @@ def load_user(
         ValueError: `user` or `schema` is given although `source` is a User, or a wheel is given without `user`.
     """
     if isinstance(source, User):
-        demand(
+        require(
             user is schema is None,
             "user and schema are for folders; the source is a User already",
         )
         return source
-    demand(
+    require(
         isinstance(source, (str, os.PathLike)),
-        f"a user must be a shipped name, a folder or a User; got {in_short(source)}",
+        f"a user must be a shipped name, a folder or a User; got {short_repr(source)}",
     )
     if source in list_users() and user in (None, source):
         if schema is None:
@@ -144,13 +144,13 @@ def _open(source):
         shipped = list_users()
         raise FileNotFoundError(
             f"there is no folder or file {str(source)!r}; the shipped users are {', '.join(shipped)}"
-            + meant(source, shipped)
+            + suggestion(source, shipped)
         )
     try:
         return zipfile.Path(path)
     except zipfile.BadZipFile:
-        right = "neither a folder of users nor a wheel (a zip file)"
-        raise BadData(Fault(path.name, right=right)) from None
+        valid_values = "neither a folder of users nor a wheel (a zip file)"
+        raise BadData(DataIssue(path.name, valid_values=valid_values)) from None
 
 
 def _candidate_schemas(folder, user="", schema=None):
@@ -176,8 +176,8 @@ def _find_layout(folder, user, schema=None):
                 if any((folder / name).exists() for name in names):
                     return candidate, layout
                 files.update(names)
-    right = f"no table of user {user!r} was found; it needs one of {', '.join(sorted(files))}"
-    raise BadData(Fault(folder.name, right=right))
+    valid_values = f"no table of user {user!r} was found; it needs one of {', '.join(sorted(files))}"
+    raise BadData(DataIssue(folder.name, valid_values=valid_values))
 
 
 # ---------------------------------------------------------------- reading a user
@@ -186,7 +186,7 @@ def _find_layout(folder, user, schema=None):
 def _read_user(folder, user, schema, layout):
     base = Path(layout["root"]) / user
     rules = _rules(schema)
-    faults: list[Fault] = []
+    issues: list[DataIssue] = []
     tables = {}
     for period, entries in layout["periods"].items():
         files = {}
@@ -196,16 +196,16 @@ def _read_user(folder, user, schema, layout):
             continue
         parts = {}
         for file, columns in files.items():
-            with _collecting(faults):
+            with _collecting(issues):
                 parts[file] = _read_part(folder, file, columns, rules)
         if len(parts) == len(files):
-            with _collecting(faults):
+            with _collecting(issues):
                 table = _join(parts)
                 sort_columns = layout.get("sort", [])
                 tables[period] = table.sort_values(
                     sort_columns, kind="stable", ignore_index=True
                 )
-    refuse(faults)
+    raise_issues(issues)
     contexts = (base / CONTEXTS).as_posix()
     if "test" not in tables and (folder / contexts).exists():
         tables["test"] = _read_contexts(folder, contexts, schema, rules)
@@ -221,39 +221,41 @@ def _read_user(folder, user, schema, layout):
 
 
 @contextmanager
-def _collecting(faults: list[Fault]) -> Iterator[None]:
+def _collecting(issues: list[DataIssue]) -> Iterator[None]:
     """Context manager that appends the faults of a BadData to a list."""
     try:
         yield
     except BadData as error:
-        faults += error.faults
+        issues += error.issues
 
 
 def _rules(schema):
     """Return {name: Rule} for the columns of a schema's tables, by their names in the schema."""
-    rules = {"id": word()}
+    rules = {"id": text_rule()}
     for feature in (*schema.notification, *schema.context):
-        rule = _mapping_rule(feature.right, feature.canonical)
+        rule = _mapping_rule(feature.valid_values, feature.canonical)
         rules[feature.name] = rule
         rules[f"removal.{feature.name}"] = rule
     actions = dict.fromkeys(schema.opened, "opened")
     actions |= dict.fromkeys(schema.dismissed, "dismissed")
     rules["action"] = _mapping_rule(f"one of {', '.join(actions)}", actions.get, "str")
-    right = "a date such as 2019-02-18 06:02:26.307535, by the user's own clock and without a time zone"
-    rules |= dict.fromkeys(DATES, Rule(right, _parse_dates, dtype="datetime64[us]"))
-    seconds = number(0)._replace(right="a number of seconds, 0 or more")
+    valid_values = "a date such as 2019-02-18 06:02:26.307535, by the user's own clock and without a time zone"
+    rules |= dict.fromkeys(
+        DATES, ColumnRule(valid_values, _parse_dates, dtype="datetime64[us]")
+    )
+    seconds = number_rule(0)._replace(valid_values="a number of seconds, 0 or more")
     return rules | dict.fromkeys(SECONDS, seconds)
 
 
 def _mapping_rule(
-    right: str, canonical: Callable[[str], str | None], dtype="object"
-) -> Rule:
+    valid_values: str, canonical: Callable[[str], str | None], dtype="object"
+) -> ColumnRule:
     """Return a rule for texts; `canonical` returns the value of a text, or None if it is invalid."""
 
     def convert(column):
         return column.map({text: canonical(text) for text in column.unique()})
 
-    return Rule(right, convert, dtype=dtype)
+    return ColumnRule(valid_values, convert, dtype=dtype)
 
 
 def _parse_dates(texts):
@@ -270,10 +272,12 @@ def _read_part(folder, file, columns, rules):
     """
     column_rules = {}
     for column, name in columns.items():
-        column_rules[column] = rules[name] if name else word()
-    table = read_table(folder / file, column_rules, others=False, name=file)
+        column_rules[column] = rules[name] if name else text_rule()
+    table = read_table(folder / file, column_rules, allow_extra=False, name=file)
     if table.empty:
-        raise BadData(Fault(file, right="the table has a header and no rows"))
+        raise BadData(
+            DataIssue(file, valid_values="the table has a header and no rows")
+        )
     used = [column for column in table if columns[column]]
     return table[used].rename(columns=columns)
 
@@ -283,14 +287,16 @@ def _join(parts):
     joined, *others = parts.values()
     if not others:
         return joined.drop(columns="id", errors="ignore")
-    faults = []
-    right = f"an id that occurs once in each of {', '.join(parts)}"
+    issues = []
+    valid_values = f"an id that occurs once in each of {', '.join(parts)}"
     for file, table in parts.items():
         is_wrong = table["id"].duplicated()
         for other in parts.values():
             is_wrong |= ~table["id"].isin(other["id"])
-        faults += blame(file, table.index + 2, "id", table["id"], is_wrong, right)
-    refuse(faults)
+        issues += column_issues(
+            file, table.index + 2, "id", table["id"], is_wrong, valid_values
+        )
+    raise_issues(issues)
     for table in others:
         joined = joined.merge(table, on="id")
     return joined.drop(columns="id")
@@ -303,8 +309,8 @@ def _split_single_period(tables, user):
     period, table = next(iter(tables.items()))
     middle = len(table) // 2
     if len(tables) > 1 or middle == 0:
-        right = "a user needs a history and a test period, or one period of two rows or more"
-        raise BadData(Fault(user, right=right))
+        valid_values = "a user needs a history and a test period, or one period of two rows or more"
+        raise BadData(DataIssue(user, valid_values=valid_values))
     test = table[middle:].reset_index(drop=True)
     note = f"there is only the period {period!r}: its first half is the history, its second half the test"
     return {"history": table[:middle], "test": test}, (note,)
@@ -316,8 +322,10 @@ def _read_contexts(folder, file, schema, rules):
     table = _read_part(folder, file, columns, rules)
     ids = table.pop("id")
     is_wrong = ids != np.arange(len(table)).astype(str)
-    right = "the number of the row, from 0"
-    refuse(blame(file, table.index + 2, "id", ids, is_wrong, right))
+    valid_values = "the number of the row, from 0"
+    raise_issues(
+        column_issues(file, table.index + 2, "id", ids, is_wrong, valid_values)
+    )
     return table
 
 
@@ -328,5 +336,5 @@ def _read_catalogue(folder, base, schema, rules):
         if (folder / file).exists():
             names = schema.notification.names
             columns = {name: rules[name]._replace(required=False) for name in names}
-            return read_table(folder / file, columns, others=False, name=file)
+            return read_table(folder / file, columns, allow_extra=False, name=file)
     return None

@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from gymnasium.spaces import MultiDiscrete
 
-from pushlab.ground.arguments import meant
-from pushlab.ground.faults import BadData, Fault, refuse
-from pushlab.ground.files import data_dir, read_json
+from pushlab.utils.arguments import suggestion
+from pushlab.utils.files import data_dir, read_json
+from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -140,7 +140,7 @@ class Feature:
         return (len(self.words),)
 
     @property
-    def right(self) -> str:
+    def valid_values(self) -> str:
         """Description of valid values, for messages."""
         if self.kind == "integer":
             return "a whole number"
@@ -244,19 +244,21 @@ class Features:
         Raises:
             BadData: Columns are missing or values are invalid; the message lists all of them.
         """
-        refuse(
-            Fault("table", column=name, right="the column is missing")
+        raise_issues(
+            DataIssue("table", column=name, valid_values="the column is missing")
             for name in self.names
             if name not in table
         )
         codes = []
-        faults = []
+        issues = []
         for feature in self:
             column_codes, invalid = encode_column(feature, table[feature.name])
             codes.append(column_codes)
             for row, value in invalid:
-                faults.append(Fault("table", row, feature.name, value, feature.right))
-        refuse(faults)
+                issues.append(
+                    DataIssue("table", row, feature.name, value, feature.valid_values)
+                )
+        raise_issues(issues)
         return np.concatenate(codes, axis=1)
 
     @cached_property
@@ -290,25 +292,27 @@ class Features:
         """
         for name in values.keys() - set(self.names):
             raise ValueError(
-                f"{name!r} is not a feature; the features are {', '.join(self.names)}{meant(name, self.names)}"
+                f"{name!r} is not a feature; the features are {', '.join(self.names)}{suggestion(name, self.names)}"
             )
         codes: list[int] = []
-        faults = []
+        issues = []
         for feature in self:
             text = as_text(values.get(feature.name, ""))
             code = feature.code(text)
             if code is None:
-                right = feature.right
-                faults.append(Fault("values", None, feature.name, text, right))
+                valid_values = feature.valid_values
+                issues.append(
+                    DataIssue("values", None, feature.name, text, valid_values)
+                )
                 continue
             codes += code
             if feature.kind == "open" and feature.word(code) == OTHER != text:
                 warnings.warn(
                     f"the data have no {feature.name} {text!r}, so it is coded as 'other'"
-                    + meant(text, feature.words),
+                    + suggestion(text, feature.words),
                     stacklevel=2,
                 )
-        refuse(faults)
+        raise_issues(issues)
         return np.array(codes, np.int64)
 
     def decode_one(self, codes: np.ndarray) -> dict[str, str]:
@@ -398,8 +402,8 @@ class Schema:
         try:
             return cls.from_dict(content)
         except ValueError as error:
-            right = f"not a schema file ({error})"
-            raise BadData(Fault(path.name, right=right)) from error
+            valid_values = f"not a schema file ({error})"
+            raise BadData(DataIssue(path.name, valid_values=valid_values)) from error
 
     @classmethod
     def from_dict(cls, data: Any) -> Schema:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 # (id, world, summary). The docstring of the world documents the environment.
-TABLE = (
+ENVIRONMENTS = (
     (
         "pushlab/evalumap1-v0",
         "pushlab.envs.evalumap:EvalUMAP1",
@@ -69,46 +69,46 @@ TABLE = (
 )
 
 # Not in TABLE, because it needs a server of pushlab_classroom.
-REMOTE = (
+REMOTE_ENVIRONMENT = (
     "pushlab/Remote-v0",
     "pushlab_classroom.remote:Remote",
     "evalumap2-v0 or push-v0 with a private user, on the server of a class",
 )
 
 # Steps after which an episode is truncated, for ids with a limit.
-LIMITS = {"pushlab/RoomEnv-v0": 1000}
+MAX_EPISODE_STEPS = {"pushlab/RoomEnv-v0": 1000}
 
 
 @contextmanager
-def naming_the_nearest(name: Any) -> Iterator[None]:
+def env_id_error_context(name: Any) -> Iterator[None]:
     """Context manager that adds the most similar id to Gymnasium's error for an unknown id."""
     from gymnasium.error import UnregisteredEnv
 
-    from pushlab.ground.arguments import meant
+    from pushlab.utils.arguments import suggestion
 
     try:
         yield
     except UnregisteredEnv as error:
-        valid_ids = [row[0] for row in (*TABLE, REMOTE)]
-        raise type(error)(f"{error}{meant(name, valid_ids)}") from None
+        valid_ids = [row[0] for row in (*ENVIRONMENTS, REMOTE_ENVIRONMENT)]
+        raise type(error)(f"{error}{suggestion(name, valid_ids)}") from None
 
 
 def register_all() -> None:
     """Register every id with Gymnasium. Entry points are strings, to keep the import light."""
     from gymnasium.envs.registration import register, registry
 
-    for name, world, _ in TABLE:
+    for name, world, _ in ENVIRONMENTS:
         if name not in registry:
             register(
                 name,
-                entry_point="pushlab.envs.shell:Env",
-                vector_entry_point="pushlab.envs.batch:VectorEnv",
+                entry_point="pushlab.envs.env:Env",
+                vector_entry_point="pushlab.envs.vector_env:VectorEnv",
                 kwargs={"world": world},
-                max_episode_steps=LIMITS.get(name),
+                max_episode_steps=MAX_EPISODE_STEPS.get(name),
             )
-    if REMOTE[0] not in registry:
+    if REMOTE_ENVIRONMENT[0] not in registry:
         register(
-            REMOTE[0],
+            REMOTE_ENVIRONMENT[0],
             entry_point="pushlab.envs:RemoteEnv",
             vector_entry_point="pushlab.envs:RemoteVectorEnv",
             nondeterministic=True,  # the server ignores the seed
@@ -117,8 +117,8 @@ def register_all() -> None:
 
 def __getattr__(name: str) -> Any:
     """Import RemoteEnv or RemoteVectorEnv from pushlab_classroom on first use."""
-    from pushlab.ground.arguments import bring
+    from pushlab.utils.arguments import import_optional
 
     if name not in ("RemoteEnv", "RemoteVectorEnv"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return bring(f"pushlab_classroom:{name}", REMOTE[0], "serve")
+    return import_optional(f"pushlab_classroom:{name}", REMOTE_ENVIRONMENT[0], "serve")

@@ -13,12 +13,18 @@ from pushlab.datasets.periods import User
 from pushlab.datasets.reading import load_user
 from pushlab.datasets.schema import Schema
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, flag, in_short, naming, one_of
-from pushlab.ground.compiled import compiled
 from pushlab.metrics.push import POINTS
 from pushlab.users.candidates import candidates_for
-from pushlab.users.judges import cutoff, judge_for
-from pushlab.users.simulated import SimulatedUser, add_up
+from pushlab.users.judges import judge_for, opening_threshold
+from pushlab.users.simulated import SimulatedUser, fill_open_probabilities
+from pushlab.utils.arguments import (
+    error_context,
+    require,
+    short_repr,
+    validate_bool,
+    validate_choice,
+)
+from pushlab.utils.compiled import compiled
 
 NO_ANSWER = 2  # other answers: 0 dismissed, 1 opened
 
@@ -37,27 +43,27 @@ class UserWorld(World):
 
     def __init__(self, user: Any, judge: Any):
         sources = user if isinstance(user, (list, tuple)) else [user]
-        with naming("user", user):
+        with error_context("user", user):
             self.users: list[User] = [load_user(source) for source in sources]
         names = [user.name for user in self.users]
-        demand(
+        require(
             names and len(set(names)) == len(names),
-            f"user must be one user or a list of users with different names; got {in_short(user)}",
+            f"user must be one user or a list of users with different names; got {short_repr(user)}",
         )
         self.user = self.users[0]
         self.schema = self.user.schema
         if judge is None or isinstance(judge, str):
             self.judges = [judge_for(user, judge) for user in self.users]
         else:
-            demand(
-                hasattr(judge, "chances"),
-                f"judge must be a name, or an object with a method chances(contexts); got {in_short(judge)}",
+            require(
+                hasattr(judge, "probability_function"),
+                f"judge must be a name, or have a method probability_function(contexts); got {short_repr(judge)}",
             )
             self.judges = [judge] * len(self.users)
         self.judge = self.judges[0]
         schemas = [user.schema for user in self.users]
         for schema in (*schemas, getattr(self.judge, "schema", self.schema)):
-            demand(
+            require(
                 _values_by_feature(schema) == _values_by_feature(self.schema),
                 f"users {', '.join(names)} and judge {self.judge.name} have different features or values; "
                 "load the users together with load_users",
@@ -80,7 +86,7 @@ class UserWorld(World):
             return None
         names = [user.name for user in self.users]
         indices = [
-            names.index(one_of("the option user", name, names))
+            names.index(validate_choice("the option user", name, names))
             for name in broadcast_option("user", requested, n)
         ]
         return np.array(indices, np.int64)
@@ -90,9 +96,9 @@ def broadcast_option(name: str, value: Any, n: int) -> list:
     """Return a reset option as a list with one value for each of n copies."""
     if not isinstance(value, (list, tuple, np.ndarray)):
         return [value] * n
-    demand(
+    require(
         len(value) == n,
-        f"the option {name} must be one value or a list of {n}, one for each copy; got {in_short(value)}",
+        f"the option {name} must be one value or a list of {n}, one for each copy; got {short_repr(value)}",
     )
     return list(value)
 
@@ -178,10 +184,10 @@ class EvalUMAP1(UserWorld):
         reveal: bool = False,
     ):
         super().__init__(user, judge)
-        one_of("actual", actual, ("recorded", "judge"))
-        flag("reveal", reveal)
+        validate_choice("actual", actual, ("recorded", "judge"))
+        validate_bool("reveal", reveal)
         for user in self.users:
-            one_of(f"the period of user {user.name}", period, user.periods)
+            validate_choice(f"the period of user {user.name}", period, user.periods)
         self.period = self.user.periods[period]
         self.candidates = candidates_for(self.user, candidates)
         if isinstance(candidates, str):
@@ -197,7 +203,7 @@ class EvalUMAP1(UserWorld):
         lengths = np.array([len(table["contexts"]) for table in tables])
         self._first = np.cumsum(lengths) - lengths
         self._last = self._first + lengths - 1
-        self.most_steps = int(lengths.max()) - 1
+        self.max_steps = int(lengths.max()) - 1
         self._contexts = _stack(tables, "contexts")
         self._rules = (
             _stack(tables, "actual_probabilities"),
@@ -308,7 +314,7 @@ class EvalUMAP1(UserWorld):
             "env": self.name,
             "user": self.users[user].name,
             "step": int(row - self._first[user]),
-            "of": int(self._last[user] - self._first[user]),
+            "episode_length": int(self._last[user] - self._first[user]),
             "context": context.decode_one(self._contexts[row]),
             "push": push,
             "labels": self.labels,
@@ -322,7 +328,7 @@ def _stack(tables, name):
 def _tables(user, period, judge, opening, actual):
     """Return the arrays, and the function `fill_probability`, that determine a user's answers in a period."""
     contexts = period.context_codes
-    threshold = cutoff(judge, user.history, opening)
+    threshold = opening_threshold(judge, user.history, opening)
     actual_probabilities = period.opened.astype(float)
     if actual == "judge":
         actual_probabilities = judge.probability(contexts, period.notification_codes)
@@ -333,7 +339,7 @@ def _tables(user, period, judge, opening, actual):
         "contexts": contexts,
         "actual_probabilities": np.append(actual_probabilities, 0.0),
         "cutoffs": np.full(len(contexts), threshold),
-        "fill_probability": judge.chances(contexts),
+        "fill_probability": judge.probability_function(contexts),
     }
     if judge.name == "truth" and opening == "sampled":
         tables["best"] = judge.best_probability(contexts, user.catalogue_codes)
@@ -366,8 +372,8 @@ def compute_answers(row, draws, rules, results):
 
 @compiled
 def compute_answers_from_sheet(row, action, sheet, starts, draws, rules, results):
-    """Call `add_up` and `compute_answers`. For judges with tables, a second call would cost more than the sums."""
-    add_up(sheet, starts, row, action, results[0])
+    """Call `fill_open_probabilities` and `compute_answers`, in one call since a second costs more than the sums."""
+    fill_open_probabilities(sheet, starts, row, action, results[0])
     compute_answers(row, draws, rules, results)
 
 
@@ -401,7 +407,7 @@ class EvalUMAP2(EvalUMAP1):
 
     name = "evalumap2-v0"
     exports = ("engagements",)
-    trail_of = ("row", "action", "opened")
+    trail_keys = ("row", "action", "opened")
 
     def __init__(self, *args: Any, candidates: Any = "catalogue", **kwargs: Any):
         super().__init__(*args, candidates=candidates, **kwargs)  # type: ignore[misc]

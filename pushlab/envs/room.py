@@ -8,19 +8,31 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Discrete, MultiDiscrete, Text, Tuple
 
-from pushlab.datasets.commonsense import OWNS, all_places, read_facts, usual_places
-from pushlab.envs.chance import uniform_at
-from pushlab.envs.shell import SingleCopy
+from pushlab.datasets.commonsense import (
+    POSSESSIVE,
+    all_places,
+    read_facts,
+    usual_places,
+)
+from pushlab.envs.env import SingleCopy
+from pushlab.envs.random_numbers import uniform_at
 from pushlab.envs.world import World
-from pushlab.ground.arguments import chances, demand, in_short, naming, one_of, whole
-from pushlab.ground.compiled import compiled
+from pushlab.utils.arguments import (
+    error_context,
+    require,
+    short_repr,
+    validate_choice,
+    validate_integer,
+    validate_probabilities,
+)
+from pushlab.utils.compiled import compiled
 
 SIZES = {"small": (10, 10, 10), "big": (20, 80, 49)}  # people, objects, locations
 PEOPLE = (
     "james mary robert karen linda david susan thomas anna peter "
     "nina oscar irene victor helen frank emma george clara walter"
 ).split()
-RIGHT = 1.0  # reward of a right answer; a wrong one has 0
+CORRECT_REWARD = 1.0  # reward of a right answer; a wrong one has 0
 PRINTABLE = "".join(map(chr, range(32, 127)))
 MAX_ANSWER_LENGTH = 64  # of the action space; a longer answer is wrong, but no error
 
@@ -116,47 +128,47 @@ class Room(World):
         commonsense: Any = "commonsense",
         reference: str | None = None,
     ):
-        people, objects, locations = SIZES[one_of("size", size, SIZES)]
-        self.encoding = one_of("encoding", encoding, ("text", "index"))
-        one_of("reference", reference, (None, "room-env-3"))
-        with naming("commonsense", commonsense):
+        people, objects, locations = SIZES[validate_choice("size", size, SIZES)]
+        self.encoding = validate_choice("encoding", encoding, ("text", "index"))
+        validate_choice("reference", reference, (None, "room-env-3"))
+        with error_context("commonsense", commonsense):
             facts = read_facts(commonsense)
         usual = usual_places(facts)
         places = all_places(facts)
         if n_people is not None:
-            people = whole("n_people", n_people, 2, len(PEOPLE))
-        objects = whole(
+            people = validate_integer("n_people", n_people, 2, len(PEOPLE))
+        objects = validate_integer(
             "n_objects",
             objects if n_objects is None else n_objects,
             people,
             len(usual),
-            of="objects, at least one per person,",
+            unit="objects, at least one per person,",
         )
         self.people = tuple(PEOPLE[:people])
         self.objects = tuple(usual)[:objects]
         self.usual = {name: usual[name] for name in self.objects}
         needed = list(dict.fromkeys(self.usual.values()))
-        locations = whole(
+        locations = validate_integer(
             "n_locations",
             locations if n_locations is None else n_locations,
             max(2, len(needed)),
             len(places),
-            of=f"locations, including {len(needed)} usual ones,",
+            unit=f"locations, including {len(needed)} usual ones,",
         )
         self.locations = tuple(dict.fromkeys([*needed, *places]))[:locations]
-        self.n_agents = whole("n_agents", n_agents, 1)
-        self.max_step = whole("max_step", max_step, 1)
+        self.n_agents = validate_integer("n_agents", n_agents, 1)
+        self.max_step = validate_integer("max_step", max_step, 1)
         probabilities = {
             "p_commonsense": p_commonsense,
             "p_new_location": p_new_location,
             "p_new_object": p_new_object,
             "p_switch_person": p_switch_person,
         }
-        chances(probabilities)
-        demand(
+        validate_probabilities(probabilities)
+        require(
             reference is None or 0 < p_commonsense < 1,
             "p_commonsense must be between 0 and 1, both excluded, for room-env-3, where placing an object again "
-            f"always moves it; got {in_short(p_commonsense)}",
+            f"always moves it; got {short_repr(p_commonsense)}",
         )
         self.location_code = {place: code for code, place in enumerate(self.locations)}
         usual_codes = [self.location_code[place] for place in self.usual.values()]
@@ -169,7 +181,8 @@ class Room(World):
         )
         self.relation = facts[0].relation
         heads = [
-            [f"{person}{OWNS}{name}" for name in self.objects] for person in self.people
+            [f"{person}{POSSESSIVE}{name}" for name in self.objects]
+            for person in self.people
         ]
         self._heads = np.array(heads, object)
         self._places = np.array(self.locations, object)
@@ -227,7 +240,7 @@ class Room(World):
         question = np.arange(len(state["time"])), state["question"]
         answer = action.reshape(-1, self.n_agents)
         right = state["locations"][question]
-        rewards = RIGHT * (answer == right[:, None])
+        rewards = CORRECT_REWARD * (answer == right[:, None])
         outcome = {
             "answer": answer,
             "right": right,
@@ -299,15 +312,15 @@ class Room(World):
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.room` draws, a plain dict.
 
-        - `env`, `step`, `of`: Name of the world, steps so far, last step of the clock.
+        - `env`, `step`, `unit`: Name of the world, steps so far, last step of the clock.
         - `locations`, `people`: All names, in order of their codes.
-        - `placed`: A list of {person, object, location}, one for each spot.
+        - `placements`: A list of {person, object, location}, one for each spot.
         - `seen`: For each agent, the index of the visible spot.
         - `question`: {person, object} of the current question.
-        - `answered`: {person, object, said (a list), right, reward} of the previous question; None
+        - `last_answer`: {person, object, said (a list), right, reward} of the previous question; None
           after a reset.
 
-        `with_memory` adds "memory", the contents of a `MemoryAgent`'s memory.
+        `frames_with_memory` adds "memory", the contents of a `MemoryAgent`'s memory.
         """
         time = int(state["time"][at])
         spots = zip(
@@ -331,20 +344,20 @@ class Room(World):
             answered = {
                 "person": self.people[outcome["person"][at]],
                 "object": self.objects[outcome["object"][at]],
-                "said": [self.locations[x] if x >= 0 else None for x in codes],
+                "given_answers": [self.locations[x] if x >= 0 else None for x in codes],
                 "right": self.locations[outcome["right"][at]],
                 "reward": float(outcome["reward"][at]),
             }
         return {
             "env": self.name,
             "step": time,
-            "of": self.max_step,
+            "episode_length": self.max_step,
             "locations": self.locations,
             "people": self.people,
-            "placed": placed,
+            "placements": placed,
             "question": question,
             "seen": [int(route[time % len(placed)]) for route in state["routes"][at]],
-            "answered": answered,
+            "last_answer": answered,
         }
 
     def to_words(self, codes: Iterable[int]) -> tuple:
@@ -369,7 +382,7 @@ class Room(World):
             codes.append([self.location_code.get(word, -1) for word in words])
         if list(map(len, codes)) != [n] * self.n_agents:
             raise ValueError(
-                f"an action needs {n} answers from each agent ({self.n_agents} in all); got {in_short(action)}"
+                f"an action needs {n} answers from each agent ({self.n_agents} in all); got {short_repr(action)}"
             )
         return np.array(codes, np.int64).T
 
@@ -380,7 +393,7 @@ def lower_case(answer: str | None) -> str | None:
         return None
     if not isinstance(answer, str):
         raise TypeError(
-            f"an answer must be a str, or None for no answer; got {in_short(answer)}"
+            f"an answer must be a str, or None for no answer; got {short_repr(answer)}"
         )
     return answer.lower()
 
@@ -609,10 +622,10 @@ class SingleRoom(SingleCopy):
         info = {}
         if self.is_simple:
             word = action.lower() if type(action) is str else lower_case(action)
-            reward = RIGHT if word == self.locations[self.answer] else 0.0
+            reward = CORRECT_REWARD if word == self.locations[self.answer] else 0.0
         else:
             codes = self._parse(action, 1).ravel().tolist()
-            rewards = [RIGHT * (code == self.answer) for code in codes]
+            rewards = [CORRECT_REWARD * (code == self.answer) for code in codes]
             reward = sum(rewards) / len(rewards)
             if len(rewards) > 1:
                 info["rewards"] = np.array(rewards)

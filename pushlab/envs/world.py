@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def reading(method: Callable) -> Callable:
+def exported_property(method: Callable) -> Callable:
     """Make an exported method a property of the Env: `env.time`, not `env.time()`."""
     method.is_env_property = True  # type: ignore[attr-defined]
     return method
@@ -32,7 +32,7 @@ class World:
 
     Two methods are optional. `parse_action(action, n)` validates and converts actions; without it `Env` does so for
     the spaces Discrete, MultiDiscrete and Box. `single_copy()` returns an object that runs a single copy faster than a
-    batch of one. Its class is a subclass of `pushlab.envs.shell.SingleCopy`.
+    batch of one. Its class is a subclass of `pushlab.envs.env.SingleCopy`.
 
     Attributes:
         observation_space, action_space: Gymnasium spaces of one copy.
@@ -43,9 +43,9 @@ class World:
         observation_names, action_names: Names of a vector's components, for logs; None numbers the components.
         action_choices: Choices for a human player, [(feature, [value, ...]), ...], one per component.
         exports: Names of attributes and methods that Env has as its own. Methods get the Env as argument.
-        trail_of: Keys of the outcome entries that Env appends to `trail` at each step.
-        most_steps: Length of the longest episode, if the arguments determine it.
-        unlogged: Keys of `info` that logs omit.
+        trail_keys: Keys of the outcome entries that Env appends to `trail` at each step.
+        max_steps: Length of the longest episode, if the arguments determine it.
+        unlogged_info: Keys of `info` that logs omit.
         can_advance_ended: Whether `advance` accepts copies whose episode has ended. VectorEnv discards their results,
             but needn't split the batch.
     """
@@ -53,16 +53,16 @@ class World:
     observation_space: gym.Space
     action_space: gym.Space
     name = "world"
-    drawing = "numbers"
+    drawing = "value_panels"
     uniforms = 0
     options: tuple[str, ...] = ()
     observation_names: Any = None
     action_names: Sequence[str] | None = None
     action_choices: list | None = None
     exports: tuple[str, ...] = ()
-    trail_of: tuple[str, ...] = ()
-    most_steps: int | None = None
-    unlogged: tuple[str, ...] = ()
+    trail_keys: tuple[str, ...] = ()
+    max_steps: int | None = None
+    unlogged_info: tuple[str, ...] = ()
     can_advance_ended = False
 
     @property

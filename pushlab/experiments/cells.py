@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pushlab.ground.arguments import demand, whole
-from pushlab.ground.files import cache_dir, write_text
-from pushlab.ground.store import fingerprint, read_result, result_file, result_text
+from pushlab.utils.arguments import require, validate_integer
+from pushlab.utils.cache import fingerprint, read_result, result_file, result_text
+from pushlab.utils.files import cache_dir, write_text
 
 CELLS_FILE = "cells.json"
 
@@ -82,7 +82,7 @@ def run_cells(
     """
     cells = list(cells)
     if workers not in (None, -1):
-        whole("workers", workers, 1)
+        validate_integer("workers", workers, 1)
     folder = None if out is False else Path(out or cache_dir() / "cells" / name)
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
@@ -170,7 +170,7 @@ def _cell_files(cells, folder):
         files.append(file)
         entries.append({"labels": cell.labels, "file": file.name})
     is_unique = len(set(files)) == len(files)
-    demand(is_unique, "two cells have the same labels and arguments")
+    require(is_unique, "two cells have the same labels and arguments")
     write_text(folder / CELLS_FILE, result_text(entries))
     return files
 
@@ -227,7 +227,7 @@ def _columns(name, rows, cell):
     if table.index.nlevels > 1 or table.index.name is not None:
         table = table.reset_index()
     for label, value in cell.labels.items():
-        demand(
+        require(
             label not in table or (table[label] == value).all(),
             f"the table {name} has a column {label!r} that differs from the label of that name",
         )

@@ -13,9 +13,9 @@ import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
 from pushlab.experiments.sweep import sweep
-from pushlab.ground.commands import ended_by, say
-from pushlab.ground.faults import BadData, Fault, refuse
-from pushlab.ground.files import read_text
+from pushlab.utils.commands import echo, exit_on_error
+from pushlab.utils.files import read_text
+from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
 NOT_IN_GRID = ("workers", "fresh", "progress", "strict")
 GRID_KEYS = [
@@ -44,14 +44,20 @@ def read_grid(path: Path | str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else None
-        right = f"the file is not YAML or JSON: {getattr(error, 'problem', error)}"
-        raise BadData(Fault(name, line, right=right, unit="line")) from error
+        valid_values = (
+            f"the file is not YAML or JSON: {getattr(error, 'problem', error)}"
+        )
+        raise BadData(
+            DataIssue(name, line, valid_values=valid_values, unit="line")
+        ) from error
     if not isinstance(grid, dict):
-        right = f"a grid must be a mapping with keys from {', '.join(GRID_KEYS)}"
-        raise BadData(Fault(name, right=right))
-    right = f"unknown key; a grid can have {', '.join(GRID_KEYS)}"
+        valid_values = f"a grid must be a mapping with keys from {', '.join(GRID_KEYS)}"
+        raise BadData(DataIssue(name, valid_values=valid_values))
+    valid_values = f"unknown key; a grid can have {', '.join(GRID_KEYS)}"
     unknown = [str(key) for key in grid if key not in GRID_KEYS]
-    refuse(Fault(name, None, key, None, right, "item") for key in unknown)
+    raise_issues(
+        DataIssue(name, None, key, None, valid_values, "item") for key in unknown
+    )
     return grid
 
 
@@ -126,12 +132,12 @@ def sweep_command(
     Finished cells are stored, so the same command continues an interrupted run.
     """
     if status_folder is not None:
-        with ended_by(1):
+        with exit_on_error(1):
             has_no_failures = print_status(status_folder)
         raise typer.Exit(0 if has_no_failures else 1)
     if file is None:
         raise typer.BadParameter("give a FILE with a grid, or a folder with --status")
-    with ended_by(1):
+    with exit_on_error(1):
         grid = read_grid(file)
         folder = out or grid.pop("out", None)
         if folder is None:
@@ -143,10 +149,10 @@ def sweep_command(
             with cluster(cluster_address):
                 sweep(**grid, workers=workers, fresh=fresh, strict=True)
         except CellsFailed as error:
-            say(error, err=True)
+            echo(error, err=True)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
-            say("interrupted; run the same command again to continue", err=True)
+            echo("interrupted; run the same command again to continue", err=True)
             raise typer.Exit(130) from None
         print_status(folder)
 
@@ -158,13 +164,13 @@ def print_status(folder: Path | str) -> bool:
         f"{(table['state'] == state).sum():,} {state}"
         for state in ("finished", "failed", "missing")
     ]
-    say(f"{folder}: {len(table):,} cells of the last call, {', '.join(counts)}")
+    echo(f"{folder}: {len(table):,} cells of the last call, {', '.join(counts)}")
     failed = table[table["state"] == "failed"]
     for error, cells in failed.groupby("error", sort=False):
         first = cells.iloc[0]
         label = labels_text(first.drop(["state", "error", "traceback"]))
         count = f"{len(cells):,} cells, such as " if len(cells) > 1 else ""
-        say(f"failed: {count}{label}: {error}\n{first['traceback']}")
+        echo(f"failed: {count}{label}: {error}\n{first['traceback']}")
     return failed.empty
 
 
@@ -185,7 +191,7 @@ def warm(workers: int | None = None) -> int:
     from tqdm.auto import tqdm
 
     from pushlab import agents
-    from pushlab.envs import TABLE
+    from pushlab.envs import ENVIRONMENTS
     from pushlab.logs.rollout import rollout
 
     tasks = [
@@ -197,7 +203,7 @@ def warm(workers: int | None = None) -> int:
         ("pushlab/push-v0", agents.LinearArrivalQ()),
     ):
         tasks.append(delayed(rollout)(name, agent, steps=40, progress=False))
-    tasks += [delayed(_run_steps)(name) for name, *_ in TABLE]
+    tasks += [delayed(_run_steps)(name) for name, *_ in ENVIRONMENTS]
     parallel = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
     return len([*tqdm(parallel(tasks), "compiling", len(tasks), unit="part")])
 

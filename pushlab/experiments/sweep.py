@@ -22,9 +22,14 @@ import pandas as pd
 
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.ground.arguments import demand, meant, one_of, whole
-from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.seeds import part_seed
+from pushlab.utils.arguments import (
+    require,
+    suggestion,
+    validate_choice,
+    validate_integer,
+)
+from pushlab.utils.issues import DataIssue, raise_issues
+from pushlab.utils.seeds import part_seed
 
 TESTING = 1  # the part of a run with seeds of its own
 RUN_COLUMNS = ["run", "env", "agent", "seed", "lifetime", "response_time"]
@@ -74,26 +79,28 @@ def sweep(
         BadData: Agents, environments or syllabi can't be created. The message lists all of them, and nothing was run.
         CellsFailed: Runs failed and `strict` is true.
     """
-    demand(
+    require(
         (envs is None) != (syllabi is None),
         "a sweep needs either envs or syllabi",
     )
     settings = {}
     if syllabi is None:
-        settings["episodes"] = whole("episodes", episodes, 1)
-        settings["tests"] = whole("tests", tests, 0)
-        settings["steps"] = None if steps is None else whole("steps", steps, 1)
-        settings["record"] = one_of("record", record, ("episodes", "steps"))
+        settings["episodes"] = validate_integer("episodes", episodes, 1)
+        settings["tests"] = validate_integer("tests", tests, 0)
+        settings["steps"] = (
+            None if steps is None else validate_integer("steps", steps, 1)
+        )
+        settings["record"] = validate_choice("record", record, ("episodes", "steps"))
     if not isinstance(seeds, Iterable):
-        seeds = range(whole("seeds", seeds, 1))
-    seeds = [whole("a seed", seed, 0) for seed in seeds]
-    demand(seeds, "seeds is empty; give at least one")
+        seeds = range(validate_integer("seeds", seeds, 1))
+    seeds = [validate_integer("a seed", seed, 0) for seed in seeds]
+    require(seeds, "seeds is empty; give at least one")
     kind = "env" if syllabi is None else "syllabus"
-    faults: list[Fault] = []
-    worlds = read_specs(kind, envs if syllabi is None else syllabi, faults)
-    makers = read_specs("agent", agents, faults)
-    _try_specs(worlds, makers, faults)
-    refuse(faults)
+    issues: list[DataIssue] = []
+    worlds = read_specs(kind, envs if syllabi is None else syllabi, issues)
+    makers = read_specs("agent", agents, issues)
+    _try_specs(worlds, makers, issues)
+    raise_issues(issues)
     cells = []
     for world, agent, seed in itertools.product(worlds, makers, seeds):
         labels = {kind: world, "agent": agent, "seed": seed}
@@ -108,7 +115,7 @@ def run_cell(
 ) -> pd.DataFrame:
     """Return the log of a run of an agent in an environment or syllabus, without the columns of times."""
     if world.kind == "syllabus":
-        from pushlab.lifetimes.live import run_syllabus
+        from pushlab.lifetimes.runner import run_syllabus
 
         log = run_syllabus(world.make(), maker.make(), seed, progress=False)
         return log.drop(columns=["run", "agent", "seed"])
@@ -167,13 +174,13 @@ class Spec(NamedTuple):
         return as_agent(self.target(**arguments))
 
 
-def read_specs(kind: str, entries: Any, faults: list[Fault]) -> dict[str, Spec]:
+def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Spec]:
     """Return {label: Spec} of the argument agents, envs or syllabi of `sweep`.
 
     Args:
         kind: "agent", "env" or "syllabus".
         entries: The argument.
-        faults: List to which a fault is added for each unknown name.
+        issues: List to which a fault is added for each unknown name.
 
     Raises:
         ValueError: Two labels are equal.
@@ -183,18 +190,18 @@ def read_specs(kind: str, entries: Any, faults: list[Fault]) -> dict[str, Spec]:
     else:
         items = entries if isinstance(entries, (list, tuple)) else [entries]
         pairs = [(None, entry) for entry in items]
-    demand(pairs, f"a sweep needs at least one {kind}; got none")
+    require(pairs, f"a sweep needs at least one {kind}; got none")
     specs: dict[str, Spec] = {}
     for name, entry in pairs:
         for arguments in _expand_each(kind, entry):
             target = arguments.pop(kind)
             label = arguments.pop("name", name) or _label(target, arguments)
             is_new = label not in specs
-            demand(is_new, f"two {kind}s have the label {label!r}; give them names")
+            require(is_new, f"two {kind}s have the label {label!r}; give them names")
             try:
                 specs[label] = _spec(kind, target, arguments)
             except Exception as error:
-                faults.append(Fault(f"{kind} {label}", right=str(error)))
+                issues.append(DataIssue(f"{kind} {label}", valid_values=str(error)))
     return specs
 
 
@@ -244,7 +251,7 @@ def load_factory(target: Any) -> Callable:
         ValueError: There is no such factory.
     """
     if not isinstance(target, str):
-        demand(
+        require(
             callable(target),
             f"an agent must be a name, a class or a factory; got {target!r:.60}",
         )
@@ -258,11 +265,11 @@ def load_factory(target: Any) -> Callable:
     except (ImportError, AttributeError) as error:
         raise ValueError(
             f"{target!r} is neither an agent of pushlab.agents nor a module:name that can be imported ({error})"
-            + meant(name, dir(agents))
+            + suggestion(name, dir(agents))
         ) from error
 
 
-def _try_specs(worlds, makers, faults):
+def _try_specs(worlds, makers, issues):
     """Create each environment or syllabus and each agent once, and add a fault for each failure."""
     env = None
     for label, spec in [*worlds.items(), *makers.items()]:
@@ -273,4 +280,4 @@ def _try_specs(worlds, makers, faults):
                 env.close()
         except Exception as error:  # a user's factory can raise any error
             message = str(error) or type(error).__name__
-            faults.append(Fault(f"{spec.kind} {label}", right=message))
+            issues.append(DataIssue(f"{spec.kind} {label}", valid_values=message))

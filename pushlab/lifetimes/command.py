@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.ground.commands import ended_by, say, with_options
-from pushlab.ground.faults import BadData, Fault
-from pushlab.ground.files import json_text, read_json, write_text
 from pushlab.metrics.lifelong.settings import Settings
+from pushlab.utils.commands import dataclass_options, echo, exit_on_error
+from pushlab.utils.files import json_text, read_json, write_text
+from pushlab.utils.issues import BadData, DataIssue
 
 experts_app = typer.Typer(
     no_args_is_help=True,
@@ -35,7 +35,7 @@ Measure = Annotated[
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
 
-@with_options(Settings, data_range=f"; here {RANGE}")
+@dataclass_options(Settings, data_range=f"; here {RANGE}")
 def lifelong(
     logdir: Annotated[
         Path,
@@ -100,22 +100,22 @@ def lifelong(
 
     matplotlib.use("Agg")  # needs no display
     from pushlab.lifetimes import reporting
-    from pushlab.logs.folders import read_log
+    from pushlab.logs.files import read_log
     from pushlab.metrics.lifelong import lifelong_report
 
     if syllabus_type is not None:
         syllabus_type = syllabus_type.upper().replace("-", "_")
-    with ended_by(2):
+    with exit_on_error(2):
         for file in metrics_from or ():
             _run_file(file)
-    with ended_by(1):
+    with exit_on_error(1):
         final_settings = _read_settings(settings, options)
         has_store = experts or os.environ.get("L2DATA")
         store = _expert_store(experts) if has_store else None
         if experts and not store.tasks:
             raise FileNotFoundError(f"there are no experts in {experts}")
         paths = _lifetime_paths(logdir, recursive)
-    with ended_by(2):
+    with exit_on_error(2):
         if save_settings is not None:
             write_text(save_settings, json_text(final_settings.to_dict()))
     lifetimes = {}
@@ -129,32 +129,32 @@ def lifelong(
             is_plain = isinstance(error, ValueError | OSError)
             message = error if is_plain else repr(error)
             notes = getattr(error, "__notes__", [])
-            say("; ".join([f"{name}: {message}", *notes]), err=True)
+            echo("; ".join([f"{name}: {message}", *notes]), err=True)
             continue
         lifetimes[name] = report.lifetime
-        say(reporting.report_text(report, name) + "\n")
+        echo(reporting.report_text(report, name) + "\n")
         if out is not None:
-            with ended_by(2):
+            with exit_on_error(2):
                 for failure in reporting.save_report(report, out / name, plot):
-                    say(failure, err=True)
+                    echo(failure, err=True)
     if len(lifetimes) > 1:
         table = reporting.lifetimes_table(lifetimes)
-        say(reporting.lifetimes_text(table))
+        echo(reporting.lifetimes_text(table))
         if out is not None:
-            with ended_by(2):
+            with exit_on_error(2):
                 reporting.write_tsv(table.reset_index(), out / "lifetimes.tsv")
     if out is not None and lifetimes:
-        say(f"written to {out}")
+        echo(f"written to {out}")
     failed = len(paths) - len(lifetimes)
     if failed:
-        say(f"{failed} of {len(paths)} lifetimes could not be reported", err=True)
+        echo(f"{failed} of {len(paths)} lifetimes could not be reported", err=True)
         raise typer.Exit(1)
 
 
 def _lifetime_paths(logdir, recursive):
     """Return {name: path} of the lifetimes in a file or a folder."""
-    from pushlab.lifetimes.live import LOG_FILE
-    from pushlab.logs.folders import find_logs
+    from pushlab.lifetimes.runner import LOG_FILE
+    from pushlab.logs.files import find_logs
 
     if not logdir.is_dir():
         return {logdir.stem: logdir}
@@ -185,8 +185,8 @@ def _read_settings(path, options):
         try:
             content["data_range"] = [float(part) for part in text.split(",", 1)]
         except ValueError:
-            fault = Fault("--data-range", None, None, text, RANGE)
-            raise BadData(fault) from None
+            issue = DataIssue("--data-range", None, None, text, RANGE)
+            raise BadData(issue) from None
     return Settings.from_dict(content, "options")
 
 
@@ -220,24 +220,24 @@ def add_expert(
     ] = False,
 ) -> None:
     """Add a run to the experts of its task."""
-    from pushlab.logs.folders import read_log
+    from pushlab.logs.files import read_log
 
-    with ended_by(1):
+    with exit_on_error(1):
         [path] = _lifetime_paths(logdir, False).values()
         log = read_log(path, measure)
         task = log["task"].iat[0]
         store = _expert_store(experts)
         store.add(task, log, replace=replace)
         runs = len(store.logs(task))
-    say(f"{task}: {runs} runs, saturation {store.saturation(task):.6g}")
+    echo(f"{task}: {runs} runs, saturation {store.saturation(task):.6g}")
 
 
 @experts_app.command("list")
 def list_experts(experts: Store = None) -> None:
     """List the experts: task, number of runs, experiences, saturation value."""
-    with ended_by(1):
+    with exit_on_error(1):
         table = _expert_store(experts).list()
-    say(table.to_string(index=False) if len(table) else "there are no experts yet")
+    echo(table.to_string(index=False) if len(table) else "there are no experts yet")
 
 
 @experts_app.command("clear")
@@ -252,10 +252,10 @@ def clear_experts(
     ] = False,
 ) -> None:
     """Remove the experts of a task, or all experts."""
-    with ended_by(1):
+    with exit_on_error(1):
         store = _expert_store(experts)
         if task is None and store.tasks and not yes:
             names = ", ".join(store.tasks)
             typer.confirm(f"remove the experts of {names}?", abort=True)
         store.clear(task)
-    say(f"removed: {task or 'all'}")
+    echo(f"removed: {task or 'all'}")

@@ -28,10 +28,10 @@ from urllib.parse import quote, unquote
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import demand, number
-from pushlab.ground.files import json_text, locked, read_json, write_text
-from pushlab.logs.folders import lifetime_log, read_log, write_log
+from pushlab.logs.files import lifetime_log, read_log, write_log
 from pushlab.logs.tables import types_file
+from pushlab.utils.arguments import require, validate_number
+from pushlab.utils.files import json_text, locked, read_json, write_text
 
 VALUES_FILE = "info.json"
 PICKLE_REFUSED = (
@@ -53,7 +53,7 @@ class Experts:
     def __init__(self, folder: Path | str | None = None) -> None:
         if folder is None:
             data = os.environ.get("L2DATA")
-            demand(data, "pass the folder of experts, or set the variable L2DATA")
+            require(data, "pass the folder of experts, or set the variable L2DATA")
             folder = Path(str(data)) / "taskinfo"
         self.folder = Path(folder)
 
@@ -82,7 +82,7 @@ class Experts:
         """
         runs = [read_log(path) for path in self._paths(task)]
         is_pickled = (self.folder / f"{task}.pkl").exists()
-        demand(runs or not is_pickled, f"{task}.pkl: {PICKLE_REFUSED}")
+        require(runs or not is_pickled, f"{task}.pkl: {PICKLE_REFUSED}")
         return runs
 
     def saturation(self, task: str) -> float | None:
@@ -110,7 +110,7 @@ class Experts:
             runs = [log] if replace else [*map(read_log, paths), log]
             if saturation is None:
                 saturation = float(np.mean([_saturation_value(run) for run in runs]))
-            values = {**self._values(), task: number("saturation", saturation)}
+            values = {**self._values(), task: validate_number("saturation", saturation)}
             next_number = int(paths[-1].stem) + 1 if paths else 0
             write_log(log, self._task_folder(task) / f"{next_number}.csv")
             self._write_values(values)
@@ -143,7 +143,7 @@ class Experts:
         path = self.folder / VALUES_FILE
         values = read_json(path) if path.exists() else {}
         for task, value in values.items():
-            number(f"{VALUES_FILE}: {task}", value)
+            validate_number(f"{VALUES_FILE}: {task}", value)
         return values
 
     def _write_values(self, values):
@@ -155,12 +155,12 @@ def _expert_log(task, log):
     """Return the lifetime log of a run. Raises ValueError unless it trains this task only."""
     log = lifetime_log(log)
     tasks = ", ".join(sorted(log["task"].unique()))
-    demand(
+    require(
         tasks == task,
         f"an expert of {task} must learn this task only; the log has {tasks}",
     )
     has_training = "train" in set(log["block_type"])
-    demand(has_training, f"an expert of {task} needs at least one training experience")
+    require(has_training, f"an expert of {task} needs at least one training experience")
     return log
 
 

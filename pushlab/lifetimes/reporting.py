@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pushlab.ground.files import json_text, safe_cell, write_bytes, write_text
 from pushlab.metrics.lifelong import METRICS, Report
+from pushlab.utils.files import escape_formula, json_text, write_bytes, write_text
 
 MAX_COLUMNS = 5  # lifetimes in one table on a terminal
 
@@ -52,7 +52,9 @@ def lifetimes_text(table: pd.DataFrame) -> str:
 
 def write_tsv(table: pd.DataFrame, path: Path | str) -> Path:
     """Write a table as TSV without cells that a spreadsheet would read as formulas; return the path."""
-    safe = table.map(lambda cell: safe_cell(cell) if isinstance(cell, str) else cell)
+    safe = table.map(
+        lambda cell: escape_formula(cell) if isinstance(cell, str) else cell
+    )
     return write_text(path, safe.to_csv(sep="\t", index=False, lineterminator="\n"))
 
 

@@ -44,9 +44,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pushlab.ground.arguments import meant
-from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.files import data_dir, json_text, read_json, write_text
+from pushlab.utils.arguments import suggestion
+from pushlab.utils.files import data_dir, json_text, read_json, write_text
+from pushlab.utils.issues import DataIssue, raise_issues
 
 Episode = Mapping[str, Any]
 STRUCTURES = ("CL", "ANT_A", "ANT_B")
@@ -171,7 +171,7 @@ class Syllabus:
 
     def validate(self) -> Syllabus:
         """Return the syllabus. Raises BadData that lists all faults."""
-        refuse(find_faults(self.to_dict()))
+        raise_issues(find_faults(self.to_dict()))
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
     if isinstance(source, Syllabus):
         return source.validate()
     if not isinstance(source, str | Path):
-        refuse(find_faults(source))
+        raise_issues(find_faults(source))
         return _to_syllabus(source)
     path = Path(source)
     if not path.is_file():
@@ -212,7 +212,7 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
             f"{', '.join(shipped_syllabi())}"
         )
     content = read_json(path)
-    refuse(find_faults(content, path.name))
+    raise_issues(find_faults(content, path.name))
     return _to_syllabus(content, path.stem)
 
 
@@ -326,7 +326,7 @@ def _compose(name, structure, trained, tested, train, test, pretest, held_out):
 # ---------------------------------------------------------------- faults
 
 
-def find_faults(content: Any, file: str = "syllabus") -> list[Fault]:
+def find_faults(content: Any, file: str = "syllabus") -> list[DataIssue]:
     """Return the Faults of a syllabus, the content of its JSON file.
 
     The order of phases and the structure are checked only if all instructions are valid.
@@ -342,12 +342,12 @@ def find_faults(content: Any, file: str = "syllabus") -> list[Fault]:
             entries += _cl_faults(phases)
         else:
             entries += _ant_faults(phases, structure)
-    faults = []
-    for number, key, value, right in entries:
+    issues = []
+    for number, key, value, valid_values in entries:
         if not isinstance(value, str | None):
             value = json.dumps(value, default=repr)[:80]
-        faults.append(Fault(file, number, key, value, right, "item"))
-    return faults
+        issues.append(DataIssue(file, number, key, value, valid_values, "item"))
+    return issues
 
 
 def _format_faults(content):
@@ -391,8 +391,10 @@ def _unknown_keys(keys, number, valid_keys):
     for key in keys:
         if key not in valid_keys:
             names = ", ".join(valid_keys)
-            right = f"there is no such key; keys are {names}{meant(key, valid_keys)}"
-            yield number, key, None, right
+            valid_values = (
+                f"there is no such key; keys are {names}{suggestion(key, valid_keys)}"
+            )
+            yield number, key, None, valid_values
 
 
 def _annotation_faults(annotation, number):
@@ -401,18 +403,20 @@ def _annotation_faults(annotation, number):
     if not isinstance(name, str):
         yield number, "$phase", name, 'a text such as "1.train"'
     elif annotation.get("enable_updates") not in (None, name.endswith(TRAIN)):
-        right = "true in training and false in tests"
-        yield number, "enable_updates", annotation["enable_updates"], right
+        valid_values = "true in training and false in tests"
+        yield number, "enable_updates", annotation["enable_updates"], valid_values
 
 
 def _episode_faults(episode, number):
     if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
-        right = f'an object with "$episode", the id of an environment: {INSTRUCTION}'
-        yield number, "$episode", episode, right
+        valid_values = (
+            f'an object with "$episode", the id of an environment: {INSTRUCTION}'
+        )
+        yield number, "$episode", episode, valid_values
         return
     if ":" in episode["$episode"]:  # gymnasium.make would import a module
-        right = "the id of a registered environment, without a module"
-        yield number, "$episode", episode["$episode"], right
+        valid_values = "the id of a registered environment, without a module"
+        yield number, "$episode", episode["$episode"], valid_values
     task = episode.get("$task", "a name")
     if not isinstance(task, str) or not task.strip():
         yield number, "$task", task, "a name"
@@ -429,14 +433,14 @@ def _order_faults(phases, structure):
     previous = "the start"
     for name, experiences, instruction in phases:
         if name not in allowed:
-            right = (
+            valid_values = (
                 f"next; after {previous} comes {' or '.join(allowed)} in {structure}"
             )
-            yield instruction, "$phase", name, right
+            yield instruction, "$phase", name, valid_values
             return
         if not experiences:
-            right = "followed by episodes; this phase has none"
-            yield instruction, "$phase", name, right
+            valid_values = "followed by episodes; this phase has none"
+            yield instruction, "$phase", name, valid_values
         number, _, block_type = name.partition(".")
         allowed = []
         if block_type == TRAIN:
@@ -446,26 +450,28 @@ def _order_faults(phases, structure):
         previous = name
     last = phases[-1]
     if structure != "CL" and last.block_type == TRAIN:
-        right = f"last; {previous[:-5]}test is missing"
-        yield last.instruction, "$phase", previous, right
+        valid_values = f"last; {previous[:-5]}test is missing"
+        yield last.instruction, "$phase", previous, valid_values
 
 
 def _cl_faults(phases):
     tasks = task_names(phases)
     if len(tasks) > 1:
-        right = f"a CL syllabus must have one task, not {', '.join(tasks)}"
-        yield None, "instructions", None, right
+        valid_values = f"a CL syllabus must have one task, not {', '.join(tasks)}"
+        yield None, "instructions", None, valid_values
     keys = {experience.key for experience in _training_experiences(phases)}
     if len(keys) == 1:
-        right = "a CL syllabus must vary its task's parameters, but all training is the same"
-        yield None, "instructions", None, right
+        valid_values = "a CL syllabus must vary its task's parameters, but all training is the same"
+        yield None, "instructions", None, valid_values
 
 
 def _ant_faults(phases, structure):
     tasks = task_names(phases)
     if len(tasks) == 1:
-        right = f"{structure} needs several tasks, named by $task, not only {tasks[0]}"
-        yield None, "instructions", None, right
+        valid_values = (
+            f"{structure} needs several tasks, named by $task, not only {tasks[0]}"
+        )
+        yield None, "instructions", None, valid_values
     variants = {}
     required = set(tasks) if structure == "ANT_B" else set()
     for phase in phases:
@@ -474,14 +480,16 @@ def _ant_faults(phases, structure):
             key = experience.key
             expected = variants.setdefault((task, phase.block_type), key)
             if key != expected:
-                right = f"{expected}, as before: parameters of {task} must not vary"
-                yield experience.instruction, None, key, right
+                valid_values = (
+                    f"{expected}, as before: parameters of {task} must not vary"
+                )
+                yield experience.instruction, None, key, valid_values
         names = task_names([phase])
         if phase.block_type == TRAIN:
             required.update(names)
             if len(names) > 1:
-                right = f"training of one task, but of {', '.join(names)}"
-                yield phase.instruction, "$phase", phase.name, right
+                valid_values = f"training of one task, but of {', '.join(names)}"
+                yield phase.instruction, "$phase", phase.name, valid_values
         elif missing := required.difference(names):
-            right = f"a test of all tasks so far, in ANT_B of all: {', '.join(sorted(missing))} is missing"
-            yield phase.instruction, "$phase", phase.name, right
+            valid_values = f"a test of all tasks so far, in ANT_B of all: {', '.join(sorted(missing))} is missing"
+            yield phase.instruction, "$phase", phase.name, valid_values

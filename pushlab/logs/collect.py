@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.agents.protocol import own_chance
-from pushlab.envs import naming_the_nearest
-from pushlab.ground.arguments import whole
-from pushlab.ground.seeds import episode_seed
+from pushlab.agents.protocol import agent_rng
+from pushlab.envs import env_id_error_context
 from pushlab.metrics.offpolicy import action_probabilities
+from pushlab.utils.arguments import validate_integer
+from pushlab.utils.seeds import episode_seed
 
 MAX_STATES = 5_000_000  # in an enumeration
 
@@ -55,10 +55,10 @@ def collect(
     """
     import gymnasium as gym
 
-    whole("episodes", episodes, 1)
-    with naming_the_nearest(env):
+    validate_integer("episodes", episodes, 1)
+    with env_id_error_context(env):
         envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
-    rng = own_chance(seed)
+    rng = agent_rng(seed)
     seeds = [episode_seed(seed, episode) for episode in range(episodes)]
     observations, _ = envs.reset(seed=seeds)
     names = _names(observations, envs.unwrapped.world.observation_names)
@@ -129,8 +129,8 @@ def true_value(world: Any, policy: Policy) -> float:
     """Return the expected return of an episode in a RECEnv world, by enumeration of users and treatments.
 
     Args:
-        world: A RECEnv without observation noise, whose user model has an exact `expect`. Rewards may be noisy, since
-            only their expected values are used.
+        world: A RECEnv without observation noise, whose user model has an exact `expected_step`. Rewards may be noisy,
+            since only their expected values are used.
         policy: The policy to evaluate.
 
     Raises:
@@ -155,7 +155,7 @@ def true_value(world: Any, policy: Policy) -> float:
         observations = world.observe({"state": states})
         probabilities = action_probabilities(policy, observations)
         parents, items = np.indices(probabilities.shape).reshape(2, -1)
-        rewards, states = world.expect(states[parents], items)
+        rewards, states = world.expected_step(states[parents], items)
         weights = weights[parents] * probabilities.ravel()
         value += float(weights @ rewards)
     return value

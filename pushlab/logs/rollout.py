@@ -15,9 +15,14 @@ import pandas as pd
 from gymnasium.spaces import Text
 
 from pushlab.agents.protocol import Agent, Transition, as_agent
-from pushlab.envs import naming_the_nearest
-from pushlab.ground.arguments import demand, has_columns, one_of, whole
-from pushlab.ground.seeds import episode_seed
+from pushlab.envs import env_id_error_context
+from pushlab.utils.arguments import (
+    require,
+    validate_choice,
+    validate_columns,
+    validate_integer,
+)
+from pushlab.utils.seeds import episode_seed
 
 RUN_COLUMNS = (
     "run",
@@ -53,7 +58,7 @@ def rollout(
         env: A Gymnasium environment, or the id of one.
         agent: An Agent, or a function that returns an action for an observation.
         episodes: Number of episodes.
-        seed: Seed of the run. Episode e is reset with `pushlab.ground.seeds.episode_seed(seed, e)`: the first with
+        seed: Seed of the run. Episode e is reset with `pushlab.utils.seeds.episode_seed(seed, e)`: the first with
             the seed itself, the others with seeds that differ between runs.
         progress: Whether to show a progress bar.
         record: "steps" (one row per step), "episodes" (one row per episode, with return and length), or "frames": the
@@ -81,11 +86,11 @@ def rollout(
     import gymnasium as gym
     from tqdm.auto import tqdm
 
-    one_of("record", record, RECORDS)
-    whole("episodes", episodes, 1)
-    whole("steps", 0 if steps is None else steps, 0)
+    validate_choice("record", record, RECORDS)
+    validate_integer("episodes", episodes, 1)
+    validate_integer("steps", 0 if steps is None else steps, 0)
     needs_close = isinstance(env, str)
-    with naming_the_nearest(env):
+    with env_id_error_context(env):
         env = gym.make(env) if needs_close else env
     agent = as_agent(agent)
     run_values = _run_values(env, agent, seed, labels)
@@ -104,8 +109,8 @@ def rollout(
     def log_so_far():
         if record == "episodes":
             tables = [_reward_table(finished, first_episode)] if finished else []
-            return by_episode(put_together(tables, run_values))
-        log = put_together(finished, run_values)
+            return aggregate_episodes(build_log(tables, run_values))
+        log = build_log(finished, run_values)
         return (log, frames) if record == "frames" else log
 
     def log_with_unfinished():
@@ -308,7 +313,7 @@ def episode_table(
         propensities,
     ) = fields
     number = np.arange(len(steps))
-    info_values = _info_values(infos, getattr(world, "unlogged", ()))
+    info_values = _info_values(infos, getattr(world, "unlogged_info", ()))
     columns = {
         "episode": episode,
         "step": number,
@@ -335,13 +340,15 @@ def episode_table(
     return pd.DataFrame(columns)
 
 
-def _info_values(infos, unlogged):
-    """Return {key: values} of a list of infos, without the keys in `unlogged`; None for a missing value."""
+def _info_values(infos, unlogged_info):
+    """Return {key: values} of a list of infos, without the keys in `unlogged_info`; None for a missing value."""
     keys: dict = {}
     for info in infos:
         keys |= dict.fromkeys(info)
     return {
-        key: [info.get(key) for info in infos] for key in keys if key not in unlogged
+        key: [info.get(key) for info in infos]
+        for key in keys
+        if key not in unlogged_info
     }
 
 
@@ -380,7 +387,7 @@ def _columns(name, values, parts=None, scalar=None):
     return {f"{name}.{part}": column for part, column in zip(parts, table.T)}
 
 
-def put_together(
+def build_log(
     tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return one log of the tables of episodes, with columns of constant values, {name: value}, at the front."""
@@ -391,11 +398,12 @@ def put_together(
     return pd.concat([front, log], axis=1)
 
 
-def by_episode(log: pd.DataFrame) -> pd.DataFrame:
+def aggregate_episodes(log: pd.DataFrame) -> pd.DataFrame:
     """Return the episode log of a step log: one row per episode, with `return` and `length` instead of step columns.
 
     >>> import pandas as pd
-    >>> by_episode(pd.DataFrame({"agent": "a", "episode": [0, 0, 1], "reward": [1.0, 2.0, 5.0]}))["return"].tolist()
+    >>> steps = pd.DataFrame({"agent": "a", "episode": [0, 0, 1], "reward": [1.0, 2.0, 5.0]})
+    >>> aggregate_episodes(steps)["return"].tolist()
     [3.0, 5.0]
     """
     keys = [column for column in (*RUN_COLUMNS, "episode") if column in log]
@@ -403,13 +411,13 @@ def by_episode(log: pd.DataFrame) -> pd.DataFrame:
     return groups.agg(**{"return": "sum", "length": "size"}).reset_index()
 
 
-def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
+def decode_log(log: pd.DataFrame, env: Any) -> pd.DataFrame:
     """Return the log with the schema's words instead of codes, in columns `obs.<feature>` and `action.<feature>`.
 
     The column `last` is left out, since its codes are in the order of the replaced columns.
     """
     world = env.unwrapped.world
-    demand(
+    require(
         hasattr(world, "schema"),
         f"{world.name} has no schema, so its log has no codes to decode",
     )
@@ -420,7 +428,7 @@ def readable(log: pd.DataFrame, env: Any) -> pd.DataFrame:
     log = log.drop(columns="last", errors="ignore")
     for prefix, half in halves.items():
         names = [f"{prefix}.{component}" for component in half.components]
-        has_columns(log, *names, what="the log")
+        validate_columns(log, *names, table_name="the log")
         words = half.decode(log[names].to_numpy())
         position = log.columns.get_loc(names[0])
         log = log.drop(columns=names)

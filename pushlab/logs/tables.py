@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault, blame, refuse
-from pushlab.ground.files import json_text, read_json, write_text
-from pushlab.ground.tables import (
-    Rule,
-    convert,
-    read_as_text,
+from pushlab.utils.files import json_text, read_json, write_text
+from pushlab.utils.issues import BadData, DataIssue, column_issues, raise_issues
+from pushlab.utils.tables import (
+    ColumnRule,
+    convert_columns,
+    integer_rule,
+    read_raw_table,
     read_table,
-    whole_number,
-    word,
+    text_rule,
 )
 
 
@@ -69,9 +69,11 @@ def read_csv(path: Path | str) -> pd.DataFrame:
         rules = {name: type_rule(kind) for name, kind in types.items()}
     except (AttributeError, TypeError) as error:
         name = types_file(path).name
-        raise BadData(Fault(name, right=f"types of columns ({error})")) from None
+        raise BadData(
+            DataIssue(name, valid_values=f"types of columns ({error})")
+        ) from None
     validate_end(path)
-    log = read_table(path, rules, others=False)
+    log = read_table(path, rules, allow_extra=False)
     for name, kind in types.items():
         if kind.startswith("json"):
             values = [json.loads(text) for text in log[name]]
@@ -83,8 +85,10 @@ def read_csv(path: Path | str) -> pd.DataFrame:
 def validate_end(path: Path | str, name: str | None = None) -> None:
     """Raise BadData for a file without a line break at its end, whose last value can be incomplete."""
     if not Path(path).read_bytes().endswith(b"\n"):
-        right = "a line break is missing at the end; the last row may be incomplete"
-        raise BadData(Fault(name or Path(path).name, right=right))
+        valid_values = (
+            "a line break is missing at the end; the last row may be incomplete"
+        )
+        raise BadData(DataIssue(name or Path(path).name, valid_values=valid_values))
 
 
 def _type(column):
@@ -108,17 +112,17 @@ def _to_json(value: Any, name: str) -> str:
         ) from None
 
 
-def type_rule(kind: str) -> Rule:
+def type_rule(kind: str) -> ColumnRule:
     """Return the rule of a column of a type. Numbers stay text until they are converted, so none is rounded."""
     if kind == "bool":
-        return Rule("True or False", _flags, dtype=kind)
+        return ColumnRule("True or False", _flags, dtype=kind)
     if kind in ("str", "object"):
-        return word(dtype=kind)
+        return text_rule(dtype=kind)
     if kind in ("json str", "json object"):
-        return Rule("JSON", valid_json)
+        return ColumnRule("JSON", valid_json)
     if np.dtype(kind).kind == "f":
-        return Rule("a number", _numbers, missing=np.nan, dtype=kind)
-    return Rule("a whole number", _whole_numbers, dtype=kind)
+        return ColumnRule("a number", _numbers, fill_value=np.nan, dtype=kind)
+    return ColumnRule("a whole number", _whole_numbers, dtype=kind)
 
 
 def _flags(column):
@@ -178,18 +182,20 @@ def read_lifetime_table(
     """
     validate_end(path, name)
     separator = "," if path.suffix == ".csv" else "\t"
-    text = read_as_text(path, separator, name)
+    text = read_raw_table(path, separator, name)
     columns = {column: COLUMN_NAMES.get(column, column) for column in text}
-    refuse(_header_faults(columns, name, block is not None))
+    raise_issues(_header_faults(columns, name, block is not None))
     if text.empty:
-        raise BadData(Fault(name, right="the table has no experience below the header"))
+        raise BadData(
+            DataIssue(name, valid_values="the table has no experience below the header")
+        )
     rules = {}
     for column, our_name in columns.items():
         rule = RULES.get(our_name) or _inferred_rule(text[column])
         if rule.dtype == "float64":
             text[column] = text[column].replace(MISSING_NUMBERS, "")
         rules[column] = rule
-    table = convert(text, rules, name).rename(columns=columns)
+    table = convert_columns(text, rules, name).rename(columns=columns)
     table.index = np.arange(len(table)) + 2
     if block is not None:
         _validate_column(table, "block", block, name)
@@ -203,8 +209,12 @@ def _validate_column(table, column, expected, name):
     """Raise BadData unless all values of a column equal the value in the folder's name."""
     values = table[column]
     original = L2LOGGER_NAMES[column]
-    right = f"{expected}, as in the folder's name"
-    refuse(blame(name, table.index, original, values, values != expected, right))
+    valid_values = f"{expected}, as in the folder's name"
+    raise_issues(
+        column_issues(
+            name, table.index, original, values, values != expected, valid_values
+        )
+    )
 
 
 def _header_faults(columns, name, is_in_folder):
@@ -214,10 +224,12 @@ def _header_faults(columns, name, is_in_folder):
         required = ["block", "episode", *required]
     for column in required:
         if column not in names:
-            yield Fault(name, 1, L2LOGGER_NAMES[column], right="the column is missing")
+            yield DataIssue(
+                name, 1, L2LOGGER_NAMES[column], valid_values="the column is missing"
+            )
     for column in sorted(set(names)):
         if names.count(column) > 1:
-            yield Fault(name, 1, column, right="the column is there twice")
+            yield DataIssue(name, 1, column, valid_values="the column is there twice")
 
 
 def _inferred_rule(column):
@@ -242,12 +254,14 @@ def _json_objects(column):
 
 TEXT = type_rule("str")
 RULES = {
-    "block": whole_number(0),
-    "episode": whole_number(0),
-    "block_type": word(("train", "test"), dtype="str"),
-    "block_subtype": word(("wake", "sleep"), missing="", dtype="str"),
-    "task": Rule("the name of a task", _not_empty, dtype="str"),
-    "params": Rule("a JSON object, {…}", _json_objects, missing="", dtype="str"),
-    "status": word(("complete", "incomplete"), missing="", dtype="str"),
+    "block": integer_rule(0),
+    "episode": integer_rule(0),
+    "block_type": text_rule(("train", "test"), dtype="str"),
+    "block_subtype": text_rule(("wake", "sleep"), fill_value="", dtype="str"),
+    "task": ColumnRule("the name of a task", _not_empty, dtype="str"),
+    "params": ColumnRule(
+        "a JSON object, {…}", _json_objects, fill_value="", dtype="str"
+    ),
+    "status": text_rule(("complete", "incomplete"), fill_value="", dtype="str"),
     **dict.fromkeys(["worker", "timestamp", "phase", "run", "env", "agent"], TEXT),
 }

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import demand, one_of
+from pushlab.utils.arguments import require, validate_choice
 
 # POINTS[actual][chosen]: outcomes of the actual and the chosen notification, 0 dismissed and 1 opened.
 POINTS = np.array([[0.0, 2.0], [-1.0, 1.0]])
@@ -30,7 +30,7 @@ def points(actual: ArrayLike, opened: ArrayLike) -> np.ndarray:
     """
     actual = _as_bool(actual, "actual")
     opened = _as_bool(opened, "opened")
-    demand(
+    require(
         actual.shape == opened.shape,
         f"actual and opened must have the same length; got {actual.shape} and {opened.shape}",
     )
@@ -93,7 +93,7 @@ def click_through_rate(opened: ArrayLike) -> float:
     0.5
     """
     opened = _as_bool(opened, "opened")
-    demand(len(opened), "click_through_rate needs at least one notification")
+    require(len(opened), "click_through_rate needs at least one notification")
     return float(opened.mean())
 
 
@@ -123,7 +123,7 @@ def coverage(
     0.6
     """
     accepted, history = _matching_rows(accepted, history, "accepted", "the history")
-    one_of("reference", reference, (None, "gym-push-0.0.21"))
+    validate_choice("reference", reference, (None, "gym-push-0.0.21"))
     n_covered = 0
     n_values = 0
     for column, history_column in _column_pairs(accepted, history):
@@ -159,7 +159,7 @@ def evenness(accepted: Any, history: Any) -> float:
         n_values = max(len(set(column)), len(set(history_column)))
         if n_values > 1:
             ratios.append(_entropy(column) / np.log(n_values))
-    demand(ratios, "evenness needs a history in which at least one feature varies")
+    require(ratios, "evenness needs a history in which at least one feature varies")
     return float(np.mean(ratios)) if len(accepted) else 0.0
 
 
@@ -177,7 +177,7 @@ def plausibility(notifications: Any, combinations: Any) -> float:
     notifications, combinations = _matching_rows(
         notifications, combinations, "notifications", "combinations"
     )
-    demand(len(notifications), "plausibility needs at least one notification")
+    require(len(notifications), "plausibility needs at least one notification")
     existing = set(map(tuple, combinations.tolist()))
     exists = [tuple(row) in existing for row in notifications.tolist()]
     return float(np.mean(exists))
@@ -203,9 +203,9 @@ def enticement(levels: Iterable[str]) -> float:
     """
     values = []
     for level in levels:
-        one_of("enticement", level, ENTICEMENT)
+        validate_choice("enticement", level, ENTICEMENT)
         values.append(ENTICEMENT[level])
-    demand(values, "enticement needs at least one notification")
+    require(values, "enticement needs at least one notification")
     return float(np.mean(values))
 
 
@@ -240,19 +240,19 @@ def response_time(seconds: ArrayLike) -> ResponseTime:
 
 
 class LearningRate(NamedTuple):
-    """Improvement of an agent: `slope` per step, and `settled`, the step from which its scores stay at their level."""
+    """Improvement of an agent: `slope` per step, and `settling_step`, from which its scores stay at their level."""
 
     slope: float
-    settled: int
+    settling_step: int
 
 
 def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     """Slope of the smoothed scores and the step at which they settle, a LearningRate (float, int).
 
     - `slope`: least-squares slope of the smoothed curve over all its steps, in units of the score per step
-    - `settled`: the first step from which the curve stays close to the mean of its last quarter. Close is within twice
-      the largest distance of the last quarter from its own mean (twice, since chance moves a longer stretch farther).
-      Scores that rise steadily settle at five eighths of the way. Constant scores settle at the first step.
+    - `settling_step`: the first step from which the curve stays close to the mean of its last quarter. Close is within
+      twice the largest distance of the last quarter from its own mean (twice, since chance moves a longer stretch
+      farther). Scores that rise steadily settle at five eighths of the way. Constant scores settle at the first step.
 
     Args:
         scores: Performance in each step, such as points or opens (steps,).
@@ -284,11 +284,11 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     tolerance = 2 * spread + 1e-9 * max(1.0, size)
     distances = np.abs(smoothed - level)
     outside = np.flatnonzero(distances > tolerance)
-    settled = window - 1
+    settling_step = window - 1
     if len(outside):
-        settled = window + outside[-1]
+        settling_step = window + outside[-1]
     slope, _ = np.polyfit(np.arange(len(smoothed)), smoothed, 1)
-    return LearningRate(float(slope), int(settled))
+    return LearningRate(float(slope), int(settling_step))
 
 
 # ---------------------------------------------------------------- validation
@@ -297,14 +297,14 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
 def _matching_rows(rows, reference, name, reference_name):
     """Return two arrays (rows, features) with the same features and no missing value; only the first can be empty."""
     reference = _rows(reference, reference_name)
-    demand(
+    require(
         reference.size,
         f"{reference_name} is empty; at least one notification is needed for comparison",
     )
     if not len(rows):
         return reference[:0], reference
     rows = _rows(rows, name)
-    demand(
+    require(
         rows.shape[1] == reference.shape[1],
         f"{name} and {reference_name} must have the same features; "
         f"got {rows.shape[1]} and {reference.shape[1]}",
@@ -318,11 +318,11 @@ def _rows(values, name):
 
     if not isinstance(values, np.ndarray):
         values = np.asarray(values, object)
-    demand(
+    require(
         values.ndim == 2,
         f"{name} must be an array (rows, features); got shape {values.shape}",
     )
-    demand(not pd.isna(values).any(), f"{name} has a missing value (NaN or None)")
+    require(not pd.isna(values).any(), f"{name} has a missing value (NaN or None)")
     return values
 
 
@@ -343,7 +343,7 @@ def _entropy(column):
 def _probabilities(values, shape) -> np.ndarray:
     """Return one probability for each notification."""
     values = np.asarray(values, float)
-    demand(
+    require(
         values.shape == shape and values.size,
         f"one probability is needed for each notification; got shapes {values.shape} and {shape}",
     )

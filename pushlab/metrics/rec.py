@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import demand, has_columns
+from pushlab.utils.arguments import require, validate_columns
 
 
 def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
@@ -35,10 +35,10 @@ def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
     return np.abs(cosines).max(axis=-1)
 
 
-def turned(preferences: ArrayLike) -> np.ndarray:
+def angle_from_start(preferences: ArrayLike) -> np.ndarray:
     """Angle in degrees between each preference and the first, array (steps,) for preferences (steps, features).
 
-    >>> turned([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).round()
+    >>> angle_from_start([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]).round()
     array([ 0., 45., 90.])
     """
     unit = _unit(preferences)
@@ -86,7 +86,7 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
     before_step = [f"obs.{k}" for k in range(n_features)]
     after_step = [f"info.state.{k}" for k in range(n_features)]
     columns = [*before_step, *after_step, "action", "episode"]
-    has_columns(log, *columns, what="the log")
+    validate_columns(log, *columns, table_name="the log")
     keys = [key for key in ("env", "agent", "seed", "episode") if key in log]
     rows = []
     for labels, steps in log.groupby(keys, sort=False):
@@ -100,7 +100,7 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
             "before": before,
             "after": after,
             "bubble": after - before,
-            "turned": turned(preferences)[1],
+            "angle_from_start": angle_from_start(preferences)[1],
         }
         rows.append(row)
     return pd.DataFrame(rows)
@@ -110,5 +110,5 @@ def _unit(vectors) -> np.ndarray:
     """Return vectors (…, features) divided by their lengths."""
     vectors = np.asarray(vectors, float)
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    demand(lengths.all(), "a vector of zeros has no direction")
+    require(lengths.all(), "a vector of zeros has no direction")
     return vectors / lengths

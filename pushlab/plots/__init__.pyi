@@ -8,12 +8,8 @@ from .agents import study_curves as study_curves
 from .agents import study_differences as study_differences
 from .agents import sweep_curve as sweep_curve
 from .agents import trade_off as trade_off
-from .courses import epidemic as epidemic
-from .courses import limits_to_growth as limits_to_growth
-from .courses import numbers as numbers
-from .courses import patient as patient
 from .credit import credit_scores as credit_scores
-from .credit import promise as promise
+from .credit import promised_and_actual_loss as promised_and_actual_loss
 from .engagements import arrival_table as arrival_table
 from .engagements import arrivals as arrivals
 from .engagements import day_lanes as day_lanes
@@ -23,8 +19,8 @@ from .engagements import open_heatmap_table as open_heatmap_table
 from .engagements import open_rate_table as open_rate_table
 from .engagements import open_rates as open_rates
 from .estimates import causal_graph as causal_graph
-from .estimates import data_needed as data_needed
 from .estimates import effect_estimates as effect_estimates
+from .estimates import error_and_coverage as error_and_coverage
 from .estimates import estimator_intervals as estimator_intervals
 from .estimates import estimator_spread as estimator_spread
 from .estimates import overlap as overlap
@@ -56,3 +52,7 @@ from .style import house_style as house_style
 from .style import png as png
 from .style import series_styles as series_styles
 from .style import use_style as use_style
+from .trajectories import epidemic as epidemic
+from .trajectories import limits_to_growth as limits_to_growth
+from .trajectories import patient as patient
+from .trajectories import value_panels as value_panels

@@ -12,34 +12,34 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pushlab.ground.arguments import demand, has_rows, one_of
 from pushlab.metrics.estimate import crossed_interval, half_width
 from pushlab.plots.style import (
     BOUND_DASH,
-    CHANCE,
     GREY,
     HALO,
     INK,
-    SMALL,
+    RANDOM_AGENT,
+    SMALL_SIZE,
     TEXT,
-    TICK,
-    banded_line,
+    TICK_SIZE,
     chart,
-    deep,
+    darken,
     draw_mean,
+    format_number,
+    format_tick,
     house_style,
+    label_axes,
     label_line_ends,
-    name_axes,
-    name_rows,
+    label_row_end,
+    label_rows,
+    plot_with_band,
+    readable_name,
     round_limits,
     series_styles,
     sheet,
-    short,
-    short_number,
-    spoken,
-    tick_name,
-    write_beside,
+    shorten,
 )
+from pushlab.utils.arguments import require, validate_choice, validate_not_empty
 
 RUN_COLUMNS = ("run", "env", "agent", "seed", "lifetime")  # they identify a run
 
@@ -56,8 +56,8 @@ def _run_index(rows, runs="seed", without=()):
     ([0, 0, 1], [0, 1, 2])
     """
     keys = [key for key in RUN_COLUMNS if key in rows and key not in without]
-    if one_of("runs", runs, ("seed", "episode")) == "episode":
-        has_rows(rows, "episode")
+    if validate_choice("runs", runs, ("seed", "episode")) == "episode":
+        validate_not_empty(rows, "episode")
         keys.append("episode")
     columns = [rows[key] for key in keys] or np.zeros(len(rows))
     groups = rows.groupby(columns, sort=False, observed=True, dropna=False)
@@ -105,8 +105,8 @@ def _run_scores(
     Raises:
         ValueError: Runs have different environments, so their means aren't comparable.
     """
-    has_rows(log, value, by, *columns)
-    one_of("statistic", statistic, ("mean", "sum"))
+    validate_not_empty(log, value, by, *columns)
+    validate_choice("statistic", statistic, ("mean", "sum"))
     keys = [log[name] for name in (by, *columns)]
     keys.append(_run_index_over_envs(log, value, by, runs))
     keys.append(_run_index(log))
@@ -229,11 +229,11 @@ def curve_table(
     [0.5, 1.0]
     """
     over = over or ("step" if "step" in log else "episode")
-    one_of("over", over, ("step", "episode"))
-    demand(over == "step" or runs == "seed", "runs='episode' needs over='step'")
+    validate_choice("over", over, ("step", "episode"))
+    require(over == "step" or runs == "seed", "runs='episode' needs over='step'")
     if window is None:
         window = 100 if over == "step" else 10
-    demand(window >= 1, f"window must be at least 1 {over}, got {window}")
+    require(window >= 1, f"window must be at least 1 {over}, got {window}")
     if value is None:
         value, statistic = _reward_column(log, over)
 
@@ -263,7 +263,7 @@ STUDY_AGENTS = ("Thompson", "LinUCB", "eps-greedy", "most opened", "random")
 
 def _default_title(value, by):
     """Return a default title such as "Reward by agent"."""
-    return f"{spoken(value)} by {spoken(by)}".capitalize()
+    return f"{readable_name(value)} by {readable_name(by)}".capitalize()
 
 
 @house_style()
@@ -276,7 +276,7 @@ def learning_curve(
     over: str | None = None,
     runs: str = "seed",
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     ylabel: str = "",
 ) -> Figure:
     """Plot learning curves: rolling means with 95 % intervals over runs.
@@ -287,7 +287,7 @@ def learning_curve(
         by: Column that separates the curves.
         best: Column with the best possible value, drawn as a dashed line.
         title: The main finding, as a sentence.
-        lead: Source of the numbers.
+        subtitle: Source of the numbers.
         ylabel: Label of the y axis; by default `value`.
 
     Returns:
@@ -298,15 +298,15 @@ def learning_curve(
     if value is None:
         value, statistic = _reward_column(log, over)
     table = curve_table(log, value, by, window, over, runs, statistic)
-    demand(table[over].nunique() > 1, f"a curve needs at least two {over}s per run")
+    require(table[over].nunique() > 1, f"a curve needs at least two {over}s per run")
     bound = None
     if best is not None:
         bounds = curve_table(log, best, by, window, over, runs, statistic)
         bound = bounds.groupby(over)["mean"].mean()
     ax = chart(
         title or _default_title(value, by),
-        lead,
-        ylabel or f"{spoken(value)}, rolling mean",
+        subtitle,
+        ylabel or f"{readable_name(value)}, rolling mean",
         f"{over}s",
     )
     is_share = log[value].dropna().isin([0, 1]).all()
@@ -334,11 +334,11 @@ def _draw_curves(
     labels = []
 
     def label_end(name, x, y, colour):
-        labels.append((x, y, f"{short(name, 18)} {short_number(y)}", colour))
+        labels.append((x, y, f"{shorten(name, 18)} {format_number(y)}", colour))
 
     for name, line in table.groupby(by, sort=False):
         points = line.iloc[:: -max(1, len(line) // MAX_POINTS)]
-        banded_line(ax, points[over], points, styles[name])
+        plot_with_band(ax, points[over], points, styles[name])
         end = points.iloc[0]
         label_end(name, end[over], end["mean"], styles[name][0])
     if bound is not None:
@@ -366,7 +366,7 @@ def sweep_curve(
     value: str = "return",
     runs: str = "seed",
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     ylabel: str = "",
 ) -> Figure:
     """Plot each agent's score against a numeric setting, with 95 % intervals over runs.
@@ -379,16 +379,16 @@ def sweep_curve(
         over: Column with the numeric setting.
         runs: Unit of the intervals, see `policy_table`.
     """
-    has_rows(log, over)
+    validate_not_empty(log, over)
     tables = {}
     for setting, rows in log.groupby(over):
         tables[setting] = policy_table(rows, value, runs=runs)
     table = pd.concat(tables, names=[over]).reset_index(level=over)
     ax = chart(
         title or _default_title(value, "agent"),
-        lead,
-        ylabel or spoken(value),
-        spoken(over),
+        subtitle,
+        ylabel or readable_name(value),
+        readable_name(over),
         (6.4, 4.4),
     )
     _draw_curves(ax, table, "agent", over)
@@ -400,7 +400,7 @@ def sweep_curve(
         ax.set_xscale("log", base=2)
         ax.minorticks_off()
     ax.set_xlim(settings[0], settings[-1])
-    ax.set_xticks(settings, [tick_name(setting) for setting in settings])
+    ax.set_xticks(settings, [format_tick(setting) for setting in settings])
     return ax.figure
 
 
@@ -412,7 +412,7 @@ def study_curves(curves: pd.DataFrame, user: str, title: str = "") -> Figure:
         curves: The table data/studies/cold_start_curves.csv.
     """
     rows = curves[curves["user"] == user]
-    demand(len(rows), f"curves has no user {user!r}")
+    require(len(rows), f"curves has no user {user!r}")
     rows = rows.rename(
         columns={"opened": "mean", "opened_low": "low", "opened_high": "high"}
     )
@@ -433,7 +433,7 @@ def reward_parts(
     log: pd.DataFrame,
     window: int = 10,
     title: str = "Parts of the reward by agent",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Plot learning curves of the parts of the reward: one panel for their sum and one per part that isn't always 0.
 
@@ -443,21 +443,21 @@ def reward_parts(
         window: Episodes in the rolling mean.
     """
     parts = [name for name in log if str(name).startswith(PARTS)]
-    demand(parts, f"log has no column that begins with {PARTS!r}")
+    require(parts, f"log has no column that begins with {PARTS!r}")
     total = PARTS + "all parts"
     last = log.groupby(_run_index(log, "episode"), sort=False).tail(1)
     last = last.assign(**{total: last[parts].sum(axis=1)})
     columns = [total, *(name for name in parts if last[name].any())]
     rows = -(-len(columns) // 4)
-    figure = sheet(9, 0.9 + 1.7 * rows, title, lead)
+    figure = sheet(9, 0.9 + 1.7 * rows, title, subtitle)
     figure.get_layout_engine().set(w_pad=0.05, h_pad=0.08)
     panels = figure.subplots(rows, 4, sharey=True).ravel()
     styles = series_styles(log["agent"])
     values = [0.0]
     labels = []
     for ax, column in zip(panels, columns):
-        name_axes(ax)
-        ax.set_title(spoken(column.removeprefix(PARTS)), size=SMALL)
+        label_axes(ax)
+        ax.set_title(readable_name(column.removeprefix(PARTS)), size=SMALL_SIZE)
         ax.axhline(0, color=INK, lw=0.8, zorder=1)
         table = curve_table(last, column, window=window, over="episode")
         values.extend(table[["mean", "low", "high"]].to_numpy().ravel())
@@ -477,11 +477,11 @@ def _draw_part(ax, table, styles, has_names):
     """Draw a curve per agent and return the labels of their ends, with or without the agent's name."""
     labels = []
     for name, line in table.groupby("agent", sort=False):
-        banded_line(ax, line["episode"], line, styles[name], lw=1.8)
+        plot_with_band(ax, line["episode"], line, styles[name], lw=1.8)
         x, y = line[["episode", "mean"]].iloc[-1]
-        text = short_number(y)
+        text = format_number(y)
         if has_names:
-            text = f"{short(name, 12)} {text}"
+            text = f"{shorten(name, 12)} {text}"
         labels.append((x, y, text, styles[name][0]))
     return labels
 
@@ -494,7 +494,7 @@ def compare_policies(
     statistic: str = "mean",
     runs: str = "seed",
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     xlabel: str = "",
 ) -> Figure:
     """Plot policies side by side: a dot per run, and the mean with its 95 % interval.
@@ -512,8 +512,8 @@ def compare_policies(
     styles = series_styles(table.index)
     ax = chart(
         title or _default_title(value, by),
-        lead,
-        xlabel=xlabel or f"{spoken(value)}, {statistic}",
+        subtitle,
+        xlabel=xlabel or f"{readable_name(value)}, {statistic}",
         size=(6, 1.5 + 0.46 * len(table)),
     )
     values = [*scores.to_numpy().ravel(), *table["low"], *table["high"], 0]
@@ -523,11 +523,11 @@ def compare_policies(
         colour = styles[name][0]
         ax.scatter(dots, row + _jitter(len(dots)), s=20, color=colour, alpha=0.4)
         interval = line[["low", "high"]]
-        hollow = str(name).lower() == CHANCE
+        hollow = str(name).lower() == RANDOM_AGENT
         draw_mean(ax, styles[name], line["mean"], row, interval, hollow=hollow)
-    means = [short_number(mean) for mean in table["mean"]]
+    means = [format_number(mean) for mean in table["mean"]]
     colours = [style[0] for style in styles.values()]
-    name_rows(ax, table.index, means, colours)
+    label_rows(ax, table.index, means, colours)
     ax.tick_params(axis="y", pad=12)
     return ax.figure
 
@@ -547,7 +547,7 @@ def trade_off(
     better: str | None = None,
     cross: str | None = None,
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     xlabel: str = "",
     ylabel: str = "",
 ) -> Figure:
@@ -562,10 +562,10 @@ def trade_off(
             `pushlab.metrics.estimate.crossed_interval`.
     """
     ax = chart(
-        title or f"{spoken(y)} against {spoken(x)}".capitalize(),
-        lead,
-        ylabel or spoken(y),
-        xlabel or spoken(x),
+        title or f"{readable_name(y)} against {readable_name(x)}".capitalize(),
+        subtitle,
+        ylabel or readable_name(y),
+        xlabel or readable_name(x),
         (6, 4.4),
     )
     ax.grid(True, axis="both")
@@ -579,18 +579,18 @@ def trade_off(
         y_mean, *y_interval = y_table.loc[name, ["mean", "low", "high"]]
         if np.isnan(x_mean + y_mean):
             continue
-        hollow = str(name).lower() == CHANCE
+        hollow = str(name).lower() == RANDOM_AGENT
         draw_mean(ax, style, x_mean, y_mean, x_interval, y_interval, hollow)
         right = np.nanmax([x_mean, *x_interval])
         ax.annotate(
-            short(name, 28),
+            shorten(name, 28),
             (right, y_mean),
             (9, 0),
             textcoords="offset points",
             va="center",
-            size=TICK,
+            size=TICK_SIZE,
             weight="bold",
-            color=deep(style[0]),
+            color=darken(style[0]),
             path_effects=HALO,
         )
     if better is not None:
@@ -610,7 +610,7 @@ def _draw_better_arrow(ax, corner):
         arrowprops={"arrowstyle": "-|>", "color": GREY, "lw": 1.6},
         ha="center",
         va="center",
-        size=SMALL,
+        size=SMALL_SIZE,
         color=TEXT,
     )
 
@@ -634,18 +634,20 @@ def _intervals(log, value, cross):
 def study_differences(
     comparison: pd.DataFrame,
     title: str = "Difference in regret by user",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Plot an agent's regret minus that of each baseline, one row per user, with 95 % intervals.
 
     Args:
         comparison: One row per user and baseline: user, against, difference, low, high, sure.
     """
-    has_rows(comparison, "user", "against", "difference", "low", "high", "sure")
+    validate_not_empty(
+        comparison, "user", "against", "difference", "low", "high", "sure"
+    )
     users = list(comparison["user"].unique())
     ax = chart(
         title,
-        lead,
+        subtitle,
         xlabel="difference in regret; hollow: the interval includes 0",
         size=(6, 1.5 + 0.45 * len(users)),
     )
@@ -660,7 +662,7 @@ def study_differences(
         interval = (line.low, line.high)
         draw_mean(ax, style, line.difference, row, interval, hollow=not line.sure)
         if line.user == users[0]:
-            write_beside(ax, row, f"to {line.against}", deep(style[0]), "bold")
+            label_row_end(ax, row, f"to {line.against}", darken(style[0]), "bold")
     ax.axvline(0, color=INK, lw=1.6, clip_on=False)
-    name_rows(ax, users)
+    label_rows(ax, users)
     return ax.figure

@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from pushlab.ground.arguments import has_columns
-from pushlab.plots.stage import Stage, latest
+from pushlab.plots.stage import Stage, last_frame
 from pushlab.plots.style import (
     BAND,
     BLUE,
@@ -20,20 +19,21 @@ from pushlab.plots.style import (
     ORANGE,
     PAPER,
     PURPLE,
-    SMALL,
+    SMALL_SIZE,
     SOFT,
     TEXT,
-    TICK,
+    TICK_SIZE,
     blend,
     chart,
-    deep,
-    fit,
+    darken,
+    format_number,
     house_style,
+    label_axes,
     label_line_ends,
-    name_axes,
     round_limits,
-    short_number,
+    truncate_to_width,
 )
+from pushlab.utils.arguments import validate_columns
 
 SIDE = 626  # left end of the right half, in hundredths of an inch
 LOSS_STYLES = {"promised": (BLUE, DASHES[0]), "paid": (ORANGE, DASHES[1])}
@@ -51,14 +51,14 @@ def credit_scores(frames: Sequence[Mapping], agent: str = "") -> Figure:
     Returns:
         A figure of 9 x 4.8 inches.
     """
-    frame = latest(frames)
+    frame = last_frame(frames)
     stage = Stage(900, 480)
     setting = (
         f"{frame['people']:,} people, {frame['source']}, epsilon {frame['epsilon']:g}"
     )
     parts = (setting, agent, frame["choice"])
     stage.heading(
-        f"{frame['env']}: round {frame['step']} of {frame['of']}",
+        f"{frame['env']}: round {frame['step']} of {frame['episode_length']}",
         "   ·   ".join(filter(None, parts)),
     )
     # The outermost bins also count people beyond the limits and may exceed the top.
@@ -67,7 +67,7 @@ def credit_scores(frames: Sequence[Mapping], agent: str = "") -> Figure:
     _draw_group(stage, frame, 0, "paid back", BLUE, highest)
     _draw_group(stage, frame, 1, "fell behind", ORANGE, highest)
     _draw_losses(stage, frames)
-    _draw_shifts(stage, frame["shift"], frame["words"])
+    _draw_shifts(stage, frame["shift"], frame["feature_labels"])
     return stage.figure
 
 
@@ -88,7 +88,7 @@ def _draw_group(
     top = 98 + 196 * row
     before, after = frame["scores"][row]
     title = f"{name}, by the chance of falling behind that the score gives"
-    stage.text(MARGIN, top - 11, title, SMALL, weight="bold")
+    stage.text(MARGIN, top - 11, title, SMALL_SIZE, weight="bold")
     ax = stage.axes(MARGIN, top, 456, 148)
     ax.axvspan(0, 6, fc=SOFT, lw=0)
     edges = np.linspace(-6, 6, len(after) + 1)
@@ -113,13 +113,13 @@ def _draw_group(
     ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest), yticks=[])
     log_odds = np.log(PROBABILITIES / (1 - PROBABILITIES))
     ax.set_xticks(log_odds, [_percent(share) for share in PROBABILITIES])
-    ax.text(0.12, 1.04 * highest, "refused", size=SMALL, color=TEXT, va="top")
+    ax.text(0.12, 1.04 * highest, "refused", size=SMALL_SIZE, color=TEXT, va="top")
     refused_before, refused = map(_percent, frame["refused"][row])
     text = f"are refused;\n{refused_before} if nobody\nhad moved (grey)"
     if "loss" not in frame:
         text = "would be refused by\nweights of the past"
-    stage.text(496, top + 44, refused, 17, deep(colour), "bold")
-    stage.text(496, top + 64, text, SMALL, TEXT).set_va("top")
+    stage.text(496, top + 44, refused, 17, darken(colour), "bold")
+    stage.text(496, top + 64, text, SMALL_SIZE, TEXT).set_va("top")
 
 
 def _percent(share):
@@ -133,11 +133,11 @@ def _draw_losses(stage, frames):
     paid = [frame["loss"] for frame in rounds]
     promised = [frame["promised"] for frame in rounds]
     best = frames[-1]["best"]
-    end = frames[-1]["of"] + 0.5
-    stage.text(SIDE, 87, "loss, round by round", SMALL, weight="bold")
+    end = frames[-1]["episode_length"] + 0.5
+    stage.text(SIDE, 87, "loss, round by round", SMALL_SIZE, weight="bold")
     stage.label(SIDE, 244, "line: paid, rings: promised when published")
     ax = stage.axes(SIDE + 42, 102, 168, 110, xlim=(0.5, end))
-    name_axes(ax)
+    label_axes(ax)
     ax.plot(
         steps,
         promised,
@@ -182,7 +182,7 @@ def _set_loss_axis(ax, values):
 
 def _draw_shifts(stage, shifts, labels):
     """Draw the mean shift of each feature that people can change, as a bar from the middle."""
-    stage.text(SIDE, 283, "moved, in standard deviations", SMALL, weight="bold")
+    stage.text(SIDE, 283, "moved, in standard deviations", SMALL_SIZE, weight="bold")
     names = list(shifts)[:6]
     unit = 44 / max([1.0, *map(abs, shifts.values())])
     bottom = 300 + 24 * len(names)
@@ -191,20 +191,22 @@ def _draw_shifts(stage, shifts, labels):
         y = 312 + 24 * row
         end = 778 + unit * shifts[name]
         left, right = sorted((778, end))
-        stage.label(724, y, fit(labels[name], 102, SMALL), align="right")
+        stage.label(
+            724, y, truncate_to_width(labels[name], 102, SMALL_SIZE), align="right"
+        )
         stage.bars(left, right, y - 7, y + 7, blend(PURPLE, 0.8))
-        number = short_number(shifts[name])
-        stage.text(876, y, number, TICK, INK, "bold", "right")
+        number = format_number(shifts[name])
+        stage.text(876, y, number, TICK_SIZE, INK, "bold", "right")
     if len(shifts) > len(names):
         stage.label(SIDE, bottom + 18, f"and {len(shifts) - len(names)} more")
 
 
 @house_style()
-def promise(
+def promised_and_actual_loss(
     table: pd.DataFrame,
     strength: float = 1.0,
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Plot the promised and the paid loss of a score against the strength of its weights on changeable features.
 
@@ -212,18 +214,18 @@ def promise(
         table: Result of `pushlab.envs.credit.rules.promise_table`.
         strength: Strength at which both lines are marked.
         title: The main finding; by default the marked losses.
-        lead: Source of the numbers; by default the source of the table.
+        subtitle: Source of the numbers; by default the source of the table.
 
     Returns:
         A figure of 6 x 4 inches.
     """
-    has_columns(table, "strength", "promised", "paid")
+    validate_columns(table, "strength", "promised", "paid")
     strengths = table["strength"]
     marked = {name: np.interp(strength, strengths, table[name]) for name in LOSS_STYLES}
     default_title = "Strength {:.2f}: {promised:.3f} promised, {paid:.3f} paid"
     ax = chart(
         title or default_title.format(strength, **marked),
-        lead or table.attrs.get("source", ""),
+        subtitle or table.attrs.get("source", ""),
         "loss",
         "strength of the weights on what people can change",
     )

@@ -13,31 +13,31 @@ from matplotlib.figure import Figure
 from matplotlib.path import Path
 from scipy.optimize import isotonic_regression
 
-from pushlab.ground.arguments import demand, has_rows
-from pushlab.metrics.estimate import share_interval
-from pushlab.plots.phones import app_name, value_words
+from pushlab.metrics.estimate import proportion_interval
+from pushlab.plots.phones import app_name, value_text
 from pushlab.plots.stage import app_colour
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
     INK,
-    LEAD,
     MUTED,
     OPENED,
     PAPER,
-    SMALL,
+    SMALL_SIZE,
     SOFT,
     SURFACE,
     TEXT,
+    TEXT_SIZE,
     blend,
     chart,
     draw_mean,
-    draw_upright,
+    draw_vertical_line,
     house_style,
-    name_rows,
-    plain,
-    spoken,
+    label_rows,
+    one_line,
+    readable_name,
 )
+from pushlab.utils.arguments import require, validate_not_empty
 
 IS_OPENED = {
     "opened": True,
@@ -62,7 +62,7 @@ MAX_VALUES = 12  # in a picture; the rarest values are merged
 
 def _is_opened(engagements):
     """Return whether each engagement was opened, from the column `action`."""
-    has_rows(engagements, "action")
+    validate_not_empty(engagements, "action")
     actions = engagements["action"]
     is_opened = actions.astype(str).str.lower().map(IS_OPENED)
     for row in is_opened.index[is_opened.isna()]:
@@ -87,13 +87,13 @@ def ordered_values(values: pd.Series, order: Sequence | None = None) -> list:
 
 
 def merge_rare_values(
-    values: pd.Series, order: Sequence | None = None, most: int = MAX_VALUES
+    values: pd.Series, order: Sequence | None = None, max_values: int = MAX_VALUES
 ) -> pd.Categorical:
-    """Return the values in order; if there are more than `most`, the rarest become "N more"."""
+    """Return the values in order; if there are more than `max_values`, the rarest become "N more"."""
     values = values.astype(object).fillna("unknown")
     names = ordered_values(values, order)
-    if len(names) > most:
-        frequent = values.value_counts().index[: most - 1]
+    if len(names) > max_values:
+        frequent = values.value_counts().index[: max_values - 1]
         rest = f"{len(names) - len(frequent)} more"
         values = values.where(values.isin(frequent), rest)
         names = [name for name in names if name in frequent] + [rest]
@@ -118,11 +118,11 @@ def open_rate_table(
     >>> open_rate_table(table)[["time", "opened", "notifications"]].values.tolist()
     [['morning', 1.0, 1], ['night', 0.5, 2]]
     """
-    has_rows(engagements, by)
+    validate_not_empty(engagements, by)
     values = merge_rare_values(engagements[by], order)
     groups = _is_opened(engagements).groupby(values, observed=False)
     counts = groups.agg(["sum", "count"])
-    share = share_interval(counts["sum"].to_numpy(), counts["count"].to_numpy())
+    share = proportion_interval(counts["sum"].to_numpy(), counts["count"].to_numpy())
     return pd.DataFrame(
         {
             by: values.categories,
@@ -139,21 +139,21 @@ def open_heatmap_table(
     row: str,
     column: str,
     column_order: Sequence | None = None,
-    most: int = MAX_VALUES,
+    max_values: int = MAX_VALUES,
 ) -> pd.DataFrame:
     """Compute the share opened for each pair of values of two features.
 
     Args:
-        most: Maximum number of rows and of columns; the rarest values share the last.
+        max_values: Maximum number of rows and of columns; the rarest values share the last.
 
     Returns:
         A table with the columns row, column, opened (share, NaN without notifications), notifications.
     """
-    has_rows(engagements, row, column)
-    demand(row != column, f"row and column must be two features, got {row!r} twice")
+    validate_not_empty(engagements, row, column)
+    require(row != column, f"row and column must be two features, got {row!r} twice")
     cells = [
-        merge_rare_values(engagements[row], None, most),
-        merge_rare_values(engagements[column], column_order, most),
+        merge_rare_values(engagements[row], None, max_values),
+        merge_rare_values(engagements[column], column_order, max_values),
     ]
     groups = _is_opened(engagements).groupby(cells, observed=False)
     table = groups.agg(["mean", "count"]).rename_axis([row, column]).reset_index()
@@ -164,9 +164,9 @@ def open_heatmap_table(
 def _value_label(feature, value, labels=None):
     """Return the label of a value: the one in `labels`, the name of an app, or a readable form of the value."""
     if labels and str(value) in labels:
-        return plain(labels[str(value)])
+        return one_line(labels[str(value)])
     is_app = "app" in feature.lower() and "." in str(value)
-    return app_name(value) if is_app else value_words(value)
+    return app_name(value) if is_app else value_text(value)
 
 
 # ---------------------------------------------------------------- pictures
@@ -184,7 +184,7 @@ def open_rates(
     order: Sequence | None = None,
     labels: Mapping | None = None,
     title: str = "",
-    lead: str = "95 % intervals",
+    subtitle: str = "95 % intervals",
 ) -> Figure:
     """Draw the share opened for each value of a feature, with its 95 % interval and its number of notifications.
 
@@ -194,8 +194,8 @@ def open_rates(
     """
     table = open_rate_table(engagements, by, order)
     ax = chart(
-        title or f"Share opened by {spoken(by)}",
-        lead,
+        title or f"Share opened by {readable_name(by)}",
+        subtitle,
         xlabel="share opened",
         size=(6, 1.6 + 0.3 * len(table)),
     )
@@ -205,9 +205,9 @@ def open_rates(
         draw_mean(ax, (OPENED, "-", "o"), line.opened, row, ends, hollow=is_few)
     names = [_value_label(by, value, labels) for value in table[by]]
     counts = [f"of {count:,}" for count in table["notifications"]]
-    name_rows(ax, names, counts)
+    label_rows(ax, names, counts)
     overall = _is_opened(engagements).mean()
-    draw_upright(ax, overall, f"all {overall:.2f}")
+    draw_vertical_line(ax, overall, f"all {overall:.2f}")
     ax.set(xlim=(0, 1), xticks=(0, 0.25, 0.5, 0.75, 1))
     return ax.figure
 
@@ -219,7 +219,7 @@ def open_heatmap(
     column: str,
     column_order: Sequence | None = None,
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Draw the share opened for each pair of values of two features.
 
@@ -232,8 +232,8 @@ def open_heatmap(
     shares = table.pivot_table("opened", row, column, sort=False, dropna=False)
     counts = table.pivot_table("notifications", row, column, sort=False).astype(int)
     ax = chart(
-        title or f"Share opened by {spoken(row)} and {spoken(column)}",
-        lead,
+        title or f"Share opened by {readable_name(row)} and {readable_name(column)}",
+        subtitle,
         f"share opened; hatched: fewer than {FEW}, with their number",
         size=(6.4, 2 + 0.38 * len(shares)),
     )
@@ -280,7 +280,7 @@ def draw_heatmap(ax: Axes, shares: pd.DataFrame, counts: pd.DataFrame) -> QuadMe
             column + 0.5,
             row + 0.5,
             text,
-            size=SMALL,
+            size=SMALL_SIZE,
             ha="center",
             va="center",
             **style,
@@ -315,7 +315,7 @@ def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A table with the columns day, hour (0 to 23), notifications, and a row for every pair.
     """
-    has_rows(engagements, "posted")
+    validate_not_empty(engagements, "posted")
     posted = pd.to_datetime(engagements["posted"])
     counts = pd.crosstab(posted.dt.day_name(), posted.dt.hour)
     counts = counts.reindex(index=DAYS, columns=range(24), fill_value=0)
@@ -330,7 +330,7 @@ def day_table(engagements: pd.DataFrame, date: Any) -> pd.DataFrame:
         engagements: One row per notification, with `posted` (datetime), `action` and `postingApp`.
         date: A date, or text such as "2019-03-05".
     """
-    has_rows(engagements, "posted", "action", "postingApp")
+    validate_not_empty(engagements, "posted", "action", "postingApp")
     posted = pd.to_datetime(engagements["posted"])
     day = pd.Timestamp(date).normalize()
     is_that_day = (posted.dt.normalize() == day).to_numpy()
@@ -353,7 +353,7 @@ def day_table(engagements: pd.DataFrame, date: Any) -> pd.DataFrame:
 def arrivals(
     engagements: pd.DataFrame,
     title: str = "Notifications by day and hour",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Draw the number of notifications by day of the week and hour; darker is more.
 
@@ -364,7 +364,7 @@ def arrivals(
     counts = table.pivot_table("notifications", "day", "hour", sort=False)
     highest = counts.to_numpy().max()
     unit = f"notifications, by day and hour; the strongest shade is {highest:,.0f}"
-    ax = chart(title, lead, unit, size=(6.4, 3.64))
+    ax = chart(title, subtitle, unit, size=(6.4, 3.64))
     ends = [blend(BLUE, 0.06, SURFACE), BLUE]
     ax.pcolormesh(
         counts,
@@ -385,7 +385,7 @@ def day_lanes(
     engagements: pd.DataFrame,
     date: Any,
     title: str = "Notifications of one day",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Draw one day of a user: all arrivals as ticks over the hours, and below them the outcomes, app by app.
 
@@ -397,15 +397,15 @@ def day_lanes(
     posted = table["posted"].dt
     hours = posted.hour + posted.minute / 60
     is_opened = table["opened"]
-    apps = merge_rare_values(table["app"], most=MAX_LANES)
+    apps = merge_rare_values(table["app"], max_values=MAX_LANES)
     masks = [apps == app for app in apps.categories]
     counts = [f"{is_opened.sum()} of {len(table)} opened"]
     counts += [f"{is_opened[mask].sum()} of {mask.sum()}" for mask in masks]
     names = ["all arrivals", *map(app_name, apps.categories)]
     day = pd.Timestamp(date)
     size = (9, 1.1 + 0.34 * len(names))
-    ax = chart(title, lead or f"{day:%A}, {day.date()}", size=size)
-    name_rows(ax, names, counts)
+    ax = chart(title, subtitle or f"{day:%A}, {day.date()}", size=size)
+    label_rows(ax, names, counts)
     ax.plot(hours, np.zeros(len(table)), "|", color=TEXT, ms=13, mew=1.6)
     for row, (app, mask) in enumerate(zip(apps.categories, masks), 1):
         _draw_outcomes(ax, row, hours[mask].to_numpy(), is_opened[mask].to_numpy())
@@ -435,7 +435,7 @@ def _draw_app_tile(ax, row, letter, colour):
         textcoords="offset points",
         ha="center",
         va="center_baseline",
-        size=LEAD,
+        size=TEXT_SIZE,
         color=SURFACE,
         weight="bold",
         bbox={"boxstyle": "round,pad=0.3", "fc": colour, "ec": "none"},

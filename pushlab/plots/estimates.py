@@ -11,31 +11,31 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from pushlab.ground.arguments import has_rows
 from pushlab.plots.style import (
     BAND,
     BLUE,
     BOUND_DASH,
-    CHANCE_LOOK,
     GREY,
     INK,
     LINE,
     ORANGE,
     PAPER,
+    RANDOM_STYLE,
     SOFT,
     TEXT,
     chart,
-    deep,
-    draw_upright,
+    darken,
+    draw_vertical_line,
+    format_number,
     house_style,
+    label_axes,
     label_line_ends,
-    name_axes,
     round_limits,
     row_panels,
     series_styles,
     sheet,
-    short_number,
 )
+from pushlab.utils.arguments import validate_not_empty
 
 UNIT = "estimated reward per episode"
 # Grey: ignores the target policy; orange: uses only a model; blue: uses importance weights.
@@ -48,7 +48,7 @@ VALUE_STYLES = {
 EFFECT_STYLES = series_styles(
     ["doubly robust", "regression", "inverse weighting", "other"]
 )
-EFFECT_STYLES["difference in means"] = CHANCE_LOOK
+EFFECT_STYLES["difference in means"] = RANDOM_STYLE
 
 
 # ---------------------------------------------------------------- values of policies
@@ -59,7 +59,7 @@ def estimator_spread(
     estimates: pd.DataFrame,
     truth: float,
     title: str = "Estimates",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Draw the spread of each estimator's estimates over many logs.
 
@@ -69,14 +69,14 @@ def estimator_spread(
         estimates: One row per estimate: estimator, value, low, high.
         truth: The true value.
     """
-    has_rows(estimates, "estimator", "value", "low", "high")
+    validate_not_empty(estimates, "estimator", "value", "low", "high")
     rows = []
     for name, group in estimates.groupby("estimator", sort=False):
         values = group["value"]
         low, quarter, three_quarters, high = values.quantile([0.025, 0.25, 0.75, 0.975])
         rmse = np.sqrt(((values - truth) ** 2).mean())
         coverage = ((group["low"] <= truth) & (truth <= group["high"])).mean()
-        text = f"off by {short_number(rmse)}, covers {100 * coverage:.0f} %"
+        text = f"off by {format_number(rmse)}, covers {100 * coverage:.0f} %"
         rows.append(
             {
                 "name": name,
@@ -90,7 +90,7 @@ def estimator_spread(
             }
         )
     table = pd.DataFrame(rows)
-    figure = row_panels({"": table}, VALUE_STYLES, title, lead)
+    figure = row_panels({"": table}, VALUE_STYLES, title, subtitle)
     ax = figure.axes[0]
     for row, ends in enumerate(table[["quarter", "three_quarters"]].to_numpy()):
         colour = ax.lines[2 * row].get_color()
@@ -104,7 +104,7 @@ def estimator_intervals(
     estimates: pd.DataFrame,
     truth: float,
     title: str = "Estimates",
-    lead: str = "",
+    subtitle: str = "",
     unit: str = UNIT,
 ) -> Figure:
     """Draw the estimates from one log with their intervals and the true value.
@@ -112,16 +112,16 @@ def estimator_intervals(
     Args:
         estimates: One row per estimator: estimator, value, low, high.
     """
-    has_rows(estimates, "estimator", "value", "low", "high")
+    validate_not_empty(estimates, "estimator", "value", "low", "high")
     table = estimates.rename(columns={"estimator": "name"})
-    figure = row_panels({"": table}, VALUE_STYLES, title, lead)
+    figure = row_panels({"": table}, VALUE_STYLES, title, subtitle)
     _draw_truth(figure.axes[0], table, truth, unit)
     return figure
 
 
 def _draw_truth(ax, table, truth, unit):
     """Draw the true value, and set round limits."""
-    draw_upright(ax, truth, f"truth {short_number(truth)}")
+    draw_vertical_line(ax, truth, f"truth {format_number(truth)}")
     ax.set_xlabel(unit, loc="right")
     low = min(truth, table["low"].min())
     high = max(truth, table["high"].max())
@@ -135,7 +135,7 @@ def _draw_truth(ax, table, truth, unit):
 def effect_estimates(
     tables: pd.DataFrame | Mapping[str, pd.DataFrame],
     title: str = "Effects",
-    lead: str = "",
+    subtitle: str = "",
     unit: str = "estimated average effect",
 ) -> Figure:
     """Draw estimates with their intervals and the true effect, one panel per data set.
@@ -150,12 +150,12 @@ def effect_estimates(
     for heading, table in tables.items():
         is_missed = table["covers"].isin([False])
         tables[heading] = table.rename(columns=new_names).assign(hollow=is_missed)
-    figure = row_panels(tables, EFFECT_STYLES, title, lead, True)
+    figure = row_panels(tables, EFFECT_STYLES, title, subtitle, True)
     for ax, table in zip(figure.axes, tables.values()):
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
         truth = table["truth"].iloc[0]
         if np.isfinite(truth):
-            draw_upright(ax, truth, f"true effect {truth:,.3g}".replace("-", "−"))
+            draw_vertical_line(ax, truth, f"true effect {truth:,.3g}".replace("-", "−"))
     ax.set_xlabel(unit, loc="right")
     values = pd.concat(tables.values())[["low", "high", "truth"]]
     low = min(values.min().min(), 0)
@@ -165,20 +165,20 @@ def effect_estimates(
 
 
 @house_style()
-def data_needed(
+def error_and_coverage(
     table: pd.DataFrame,
     title: str = "Error and coverage by size",
-    lead: str = "",
+    subtitle: str = "",
     unit: str = "units",
 ) -> Figure:
     """Draw the error and the coverage of each estimator by the number of units.
 
     Args:
-        table: A table of `pushlab.causal.by_size`: n, estimator, rmse, covers, covers_low, covers_high.
+        table: A table of `pushlab.causal.errors_by_size`: n, estimator, rmse, covers, covers_low, covers_high.
         unit: Name of the units, such as "towns".
     """
-    has_rows(table, "n", "estimator", "rmse", "covers")
-    figure = sheet(9, 4.2, title, lead)
+    validate_not_empty(table, "n", "estimator", "rmse", "covers")
+    figure = sheet(9, 4.2, title, subtitle)
     error_ax, coverage_ax = figure.subplots(1, 2)
     coverage_ax.axhspan(0.90, 0.99, color=BLUE, alpha=BAND / 2, lw=0)
     coverage_ax.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
@@ -208,7 +208,7 @@ def data_needed(
     ):
         ax.set(xscale="log", xlim=(sizes[0] / 1.12, sizes[-1] * 1.12))
         ax.set_xticks(sizes[1::2])
-        name_axes(ax, ylabel, unit)
+        label_axes(ax, ylabel, unit)
         ax.minorticks_off()
     label_line_ends(error_ax, labels)
     return figure
@@ -218,7 +218,7 @@ def data_needed(
 def overlap(
     data: Any,
     title: str = "Probability of treatment",
-    lead: str = "",
+    subtitle: str = "",
     unit: str = "units",
 ) -> Figure:
     """Draw the units' probabilities of treatment: treated units above the line, the others below it.
@@ -233,8 +233,8 @@ def overlap(
     xlabel = "probability of being treated"
     if data.propensity is None:
         xlabel += ", estimated"
-    ax = chart(title, lead, unit, xlabel)
-    probabilities = data.treatment_chances()
+    ax = chart(title, subtitle, unit, xlabel)
+    probabilities = data.treatment_probabilities()
     for label, mask, sign, colour in (
         ("treated", data.treated, 1, BLUE),
         ("others", ~data.treated, -1, GREY),
@@ -254,7 +254,7 @@ def overlap(
             0.5 + sign / 4,
             f"{label}\n{count:,}",
             transform=ax.transAxes,
-            color=deep(colour),
+            color=darken(colour),
             weight="bold",
             va="center",
         )
@@ -273,7 +273,7 @@ def causal_graph(
     outcome: str = "",
     hidden: Collection[str] = (),
     title: str = "Causes and effects",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Draw a causal graph, with the treatment in blue, the outcome in orange and hidden variables dashed.
 
@@ -282,7 +282,7 @@ def causal_graph(
         positions: {variable: centre (x, y) of its box}, from 0 to 1, to the right and downwards.
         hidden: Variables that are not recorded.
     """
-    ax = chart(title, lead, size=(7.4, 4))
+    ax = chart(title, subtitle, size=(7.4, 4))
     ax.set(xlim=(-0.04, 1.04), ylim=(1.1, -0.1))
     ax.set_axis_off()
     boxes = {}
@@ -299,7 +299,7 @@ def causal_graph(
         if name in (treatment, outcome):
             colour = BLUE if name == treatment else ORANGE
             box |= {"ec": colour, "lw": 2.4}
-            text_colour = deep(colour)
+            text_colour = darken(colour)
         text = ax.text(
             x,
             y,

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.patheffects import withStroke
 
-from pushlab.ground.arguments import has_rows, one_of
 from pushlab.metrics.estimate import half_width
 from pushlab.metrics.lifelong import Report
 from pushlab.metrics.lifelong.curves import saturation
@@ -22,31 +21,32 @@ from pushlab.plots.style import (
     BAND,
     BOUND_DASH,
     INK,
-    LEAD,
     LINE,
     PAPER,
-    SMALL,
+    SMALL_SIZE,
     SURFACE,
     TEXT,
-    TICK,
+    TEXT_SIZE,
+    TICK_SIZE,
     TRACK,
     blend,
     chart,
-    deep,
-    fit,
+    darken,
+    format_number,
+    format_tick,
     house_style,
+    label_axes,
     label_line_ends,
-    name_axes,
-    plain,
+    one_line,
+    readable_name,
     round_limits,
     series_styles,
     sheet,
-    short,
-    short_number,
-    spoken,
+    shorten,
     text_width,
-    tick_name,
+    truncate_to_width,
 )
+from pushlab.utils.arguments import validate_choice, validate_not_empty
 
 Reports = Report | Sequence[Report]  # several: lifetimes of one syllabus
 
@@ -100,8 +100,8 @@ def evaluation_table(reports: Reports) -> pd.DataFrame:
 
     Returns:
         A table with the columns block, name, mean, low, high, count, over. `name` is the task or, for variants of one
-        task, the parameters that differ. `over` is "episodes" or "lifetimes", the unit of `count`. `low` and `high`
-        are NaN if `count` is 1.
+        task, the parameters that differ. `count_unit` is "episodes" or "lifetimes", the unit of `count`. `low` and
+        `high` are NaN if `count` is 1.
     """
     reports = _as_list(reports)
     parts = []
@@ -118,7 +118,7 @@ def evaluation_table(reports: Reports) -> pd.DataFrame:
     half = half_width(table.pop("std"), table["count"])
     table.insert(3, "low", table["mean"] - half)
     table.insert(4, "high", table["mean"] + half)
-    table["over"] = "lifetimes" if len(reports) > 1 else "episodes"
+    table["count_unit"] = "lifetimes" if len(reports) > 1 else "episodes"
     order = table["name"].map(_task_names(reports[0]).index)
     return table.iloc[np.lexsort((order, table["block"]))].reset_index(drop=True)
 
@@ -146,7 +146,7 @@ def _regime_names(report):
     {0: 'noise 0', 1: 'noise 1'}
     """
     regimes = report.regimes
-    names = regimes["task"].map(plain)
+    names = regimes["task"].map(one_line)
     has_one_task = names.nunique() == 1
     for task, rows in regimes.groupby("task", sort=False):
         variants = rows["variant"]
@@ -154,9 +154,9 @@ def _regime_names(report):
             continue
         labels = _variant_labels(rows["params"])
         if len(set(labels)) < variants.nunique():
-            labels = [plain(variant) for variant in variants]
+            labels = [one_line(variant) for variant in variants]
         if not has_one_task:
-            labels = [f"{plain(task)}, {label}" for label in labels]
+            labels = [f"{one_line(task)}, {label}" for label in labels]
         names[rows.index] = labels
     return dict(zip(regimes["regime"], names))
 
@@ -174,14 +174,14 @@ def _variant_labels(params):
         parts = []
         for key, value in (unusual or present).items():
             name = key.split(".")[-1]
-            parts.append(f"{spoken(name)} {value}")
+            parts.append(f"{readable_name(name)} {value}")
         more = f" +{len(parts) - 1}" if len(parts) > 1 else ""
         labels.append("".join(parts[:1]) + more)
     return labels
 
 
 def _value_label(value):
-    return tick_name(value) if isinstance(value, int | float) else plain(value)
+    return format_tick(value) if isinstance(value, int | float) else one_line(value)
 
 
 DOTS = (0, (1, 2))
@@ -216,7 +216,7 @@ def lifetime_curve(
     marks: Sequence[str] = ("saturation", "forgetting"),
     task: str | None = None,
     title: str = LIFETIME,
-    lead: str = TESTS_AND_CURVES,
+    subtitle: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw raw and smoothed learning curves in their blocks, and tests with intervals in grey columns.
 
@@ -228,7 +228,7 @@ def lifetime_curve(
         task: The task whose metrics are marked. None chooses a task for each mark.
     """
     reports = _as_list(reports)
-    ax = chart(title, lead, size=(9, 4.3))
+    ax = chart(title, subtitle, size=(9, 4.3))
     _draw_lifetime(ax, reports, marks, task)
     return ax.figure
 
@@ -238,7 +238,7 @@ def metric_on_curve(
     metric: str,
     task: str | None = None,
     title: str = "",
-    lead: str = TESTS_AND_CURVES,
+    subtitle: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw a lifetime with one metric marked on its curve, if it has a mark.
 
@@ -249,11 +249,11 @@ def metric_on_curve(
     """
     reports = _as_list(reports)
     report = reports[0]
-    one_of("metric", metric, [*report.lifetime.index, *dict(report.missing)])
-    title = title or f"{spoken(metric).capitalize()} of a lifetime"
+    validate_choice("metric", metric, [*report.lifetime.index, *dict(report.missing)])
+    title = title or f"{readable_name(metric).capitalize()} of a lifetime"
     if metric in EXPERT_METRICS and report.experts:
-        return against_expert(report, task, (metric,), title, lead)
-    return lifetime_curve(reports, (metric,), task, title, lead)
+        return against_expert(report, task, (metric,), title, subtitle)
+    return lifetime_curve(reports, (metric,), task, title, subtitle)
 
 
 @house_style()
@@ -262,7 +262,7 @@ def report_sheet(
     before: Report | None = None,
     metrics: Sequence[str] | None = None,
     title: str = LIFETIME,
-    lead: str = TESTS_AND_CURVES,
+    subtitle: str = TESTS_AND_CURVES,
 ) -> Figure:
     """Draw the curves of a lifetime, with a card for each metric below.
 
@@ -271,10 +271,10 @@ def report_sheet(
         metrics: Names of the metrics to show. None takes eight that have a value, DEFAULT_METRICS first.
     """
     (report,) = _as_list(report)
-    names = shown_metrics(report, metrics)
+    names = select_metrics(report, metrics)
     rows = -(-len(names) // 4)
     cards_height = 0.66 * rows
-    figure = sheet(9, 3.9 + cards_height, title, lead)
+    figure = sheet(9, 3.9 + cards_height, title, subtitle)
     grid = figure.add_gridspec(2, height_ratios=(3, cards_height))
     curves_ax = figure.add_subplot(grid[0])
     _draw_lifetime(curves_ax, [report], ("saturation", "forgetting"), None)
@@ -282,10 +282,10 @@ def report_sheet(
     cards_ax.set(xlim=(0, 4), ylim=(rows, 0))
     cards_ax.set_axis_off()
     for i, name in enumerate(names):
-        value = short_number(report.lifetime.get(name, np.nan))
+        value = format_number(report.lifetime.get(name, np.nan))
         previous = value
         if before:
-            previous = short_number(before.lifetime.get(name, np.nan))
+            previous = format_number(before.lifetime.get(name, np.nan))
         _draw_card(cards_ax, i % 4, i // 4, name, value, previous)
     return figure
 
@@ -294,15 +294,15 @@ def report_sheet(
 def evaluation_blocks(
     reports: Reports,
     title: str = "Tests of a lifetime",
-    lead: str = "means and 95 % intervals",
+    subtitle: str = "means and 95 % intervals",
 ) -> Figure:
     """Draw the mean result of each task in each test block, with its 95 % interval."""
     reports = _as_list(reports)
     report = reports[0]
     table = evaluation_table(reports)
-    has_rows(table)
+    validate_not_empty(table)
     ylabel = _measure_label(report)
-    ax = chart(title, lead, ylabel, "learned before the test", (6.4, 4))
+    ax = chart(title, subtitle, ylabel, "learned before the test", (6.4, 4))
     styles = series_styles(_task_names(report))
     blocks = list(table["block"].unique())
     table["x"] = table["block"].map(blocks.index) + 0.4 * _x_offsets(table)
@@ -332,7 +332,7 @@ def against_expert(
     task: str | None = None,
     metrics: Sequence[str] = ("relative_performance", "sample_efficiency"),
     title: str = "",
-    lead: str = "dashed: the expert, who learned nothing else",
+    subtitle: str = "dashed: the expert, who learned nothing else",
 ) -> Figure:
     """Draw the learning curve of a task in the lifetime beside the expert's, who learned only this task.
 
@@ -349,7 +349,7 @@ def against_expert(
         raise ValueError(
             "no expert of a task that was learned: use lifelong_report(log, experts=...)"
         )
-    task = tasks[0] if task is None else one_of("task", task, tasks)
+    task = tasks[0] if task is None else validate_choice("task", task, tasks)
     own = curves[curves["task"] == task].reset_index(drop=True)
     # The curves return from the scale of the metrics to that of the measure.
     slope, offset = _scale(report, task)
@@ -359,7 +359,9 @@ def against_expert(
 
     colour, dash, _ = series_styles(report.curves["task"])[task]
     title = title or f"{task} in the lifetime, and learned alone"
-    ax = chart(title, lead, spoken(report.measure), "experiences", (6.4, 4.2))
+    ax = chart(
+        title, subtitle, readable_name(report.measure), "experiences", (6.4, 4.2)
+    )
     _draw_raw(ax, own.index, own["raw"], colour)
     ax.plot(
         smoothed,
@@ -392,18 +394,18 @@ def against_expert(
     _draw_saturation(ax, expert, share, 0.26, INK, "s")
     texts = []
     for name in metrics:
-        value = short_number(report.tasks.at[task, name])
-        texts.append(f"{spoken(name)} {value}")
+        value = format_number(report.tasks.at[task, name])
+        texts.append(f"{readable_name(name)} {value}")
     text = "   ·   ".join(texts)
     ax.set_title(
         text,
         loc="center",
-        size=TICK,
+        size=TICK_SIZE,
         weight="bold",
         pad=8,
     )
     end = ax.get_xlim()[1]
-    own_end = (end, smoothed.dropna().iloc[-1], short(task, 16), colour)
+    own_end = (end, smoothed.dropna().iloc[-1], shorten(task, 16), colour)
     label_line_ends(ax, [own_end, (end, expert.iloc[-1], "expert", INK)])
     return ax.figure
 
@@ -412,7 +414,7 @@ def against_expert(
 def smoothed_curves(
     reports: Reports,
     title: str = "Experiences, raw and smoothed",
-    lead: str = "grey: raw   ·   a mark where each curve is highest",
+    subtitle: str = "grey: raw   ·   a mark where each curve is highest",
 ) -> Figure:
     """Draw the first learning block raw and as smoothed in each report, with a mark at each maximum.
 
@@ -425,8 +427,8 @@ def smoothed_curves(
     regime = regimes["regime"][first]
     curves = [report.curves[report.curves["regime"] == regime] for report in reports]
     raw = curves[0]["raw"].to_numpy(float)
-    measure = spoken(reports[0].measure)
-    ax = chart(title, lead, measure, "experiences", (6.4, 4))
+    measure = readable_name(reports[0].measure)
+    ax = chart(title, subtitle, measure, "experiences", (6.4, 4))
     _draw_raw(ax, range(len(raw)), raw, TEXT)
     styles = series_styles(range(len(reports)))
     labels = []
@@ -475,7 +477,7 @@ def _draw_lifetime(ax, reports, marks, task):
     regimes = _named_regimes(report)
     learned = regimes.merge(ends + [0, 1], on="regime")
 
-    name_axes(ax, _measure_label(report), "experiences")
+    label_axes(ax, _measure_label(report), "experiences")
     for (name, _), rows in trained.groupby(["name", "regime"], sort=False):
         colour, dash, _ = styles[name]
         rows = rows.iloc[:: -(-len(rows) // 600)]
@@ -509,7 +511,7 @@ def _draw_lifetime(ax, reports, marks, task):
     regimes = regimes[["regime", "task", "block", "name"]]
     tests = regimes.merge(tests, on=["block", "name"])
     if task is not None:
-        one_of("task", task, report.tasks.index)
+        validate_choice("task", task, report.tasks.index)
         learned = learned[learned["task"] == task]
         tests = tests[tests["task"] == task]
     lifetime = LifetimeAxes(ax, reports, learned, tests)
@@ -605,8 +607,8 @@ def _label_blocks(ax, learned, styles):
     for block in learned.itertuples():
         width = (block.end - block.begin) * unit
         label = f"learn {block.name}"
-        if text_width(label, LEAD, "bold") > width:
-            label = fit(block.name, width, LEAD, "bold")
+        if text_width(label, TEXT_SIZE, "bold") > width:
+            label = truncate_to_width(block.name, width, TEXT_SIZE, "bold")
         labels.append(label if len(label) > 4 or label == block.name else "")
     middles = (learned["begin"] + learned["end"]) / 2
     ax.set_xticks(middles, labels, minor=True)
@@ -619,8 +621,8 @@ def _label_blocks(ax, learned, styles):
     for tick, name in zip(ax.xaxis.get_minor_ticks(), learned["name"]):
         colour = styles[name][0]
         tick.label2.set(
-            color=deep(colour),
-            size=LEAD,
+            color=darken(colour),
+            size=TEXT_SIZE,
             weight="bold",
         )
 
@@ -666,7 +668,7 @@ def _label_lines(ax, table, column, styles, suffix=""):
         values = line[column].dropna()
         if len(values):
             colour = styles[name][0]
-            labels.append((end, values.iloc[-1], short(name, 18) + suffix, colour))
+            labels.append((end, values.iloc[-1], shorten(name, 18) + suffix, colour))
     label_line_ends(ax, labels)
 
 
@@ -677,7 +679,7 @@ def _measure_label(report):
         "task": ", 0 to 100 is the range of each task",
         "run": ", 0 to 100 is the range of the lifetime",
     }
-    return spoken(report.measure) + suffixes[report.settings.normalization]
+    return readable_name(report.measure) + suffixes[report.settings.normalization]
 
 
 # ---------------------------------------------------------------- metrics on their curve
@@ -690,7 +692,7 @@ def _mark_saturation(lifetime, metric):
         level = row.saturation
         time = row.time_to_saturation
         _draw_guide(ax, (row.begin, row.end), (level, level), BOUND_DASH)
-        text = f"saturation value {short_number(level)}"
+        text = f"saturation value {format_number(level)}"
         _write(ax, text, (row.begin, level), (4, 9), "left")
         text = f"time to saturation {time:,.0f}"
         _draw_time(ax, row.begin, row.begin + time, level, text)
@@ -726,7 +728,7 @@ def _mark_maintenance(lifetime, metric):
         learned = lifetime.learned
         ends = learned.loc[learned["name"] == test.name, "end"]
         start = ends[ends <= test.x].max()
-        change = short_number(abs(test.change))
+        change = format_number(abs(test.change))
         text = f"forgetting {change}" if test.change < 0 else f"maintenance +{change}"
         level = test.mean - test.change
         _draw_change(lifetime.ax, start, level, test.x, test.mean, text)
@@ -741,8 +743,8 @@ def _mark_transfer(lifetime, metric):
     tests = tests.dropna(subset=["value", "before"])
     tests["size"] = (tests["mean"] - tests["before"]).abs()
     for test in tests.nlargest(1, "size").itertuples():
-        name = spoken(metric.removesuffix("_ratio"))
-        text = f"{name} {short_number(test.value)}"
+        name = readable_name(metric.removesuffix("_ratio"))
+        text = f"{name} {format_number(test.value)}"
         start = test.x_before
         _draw_change(lifetime.ax, start, test.before, test.x, test.mean, text)
 
@@ -814,9 +816,9 @@ def _write(ax, text, position, offset, align, colour=INK):
         textcoords="offset points",
         ha=align,
         va="center",
-        size=TICK,
+        size=TICK_SIZE,
         weight="bold",
-        color=deep(colour),
+        color=darken(colour),
         zorder=10,
         path_effects=[withStroke(linewidth=3.5, foreground=PAPER)],
     )
@@ -825,7 +827,7 @@ def _write(ax, text, position, offset, align, colour=INK):
 # ---------------------------------------------------------------- parts of the other pictures
 
 
-def shown_metrics(report: Report, metrics: Sequence[str] | None = None) -> list[str]:
+def select_metrics(report: Report, metrics: Sequence[str] | None = None) -> list[str]:
     """Return the names of the metrics to show: by default eight that have a value, DEFAULT_METRICS first."""
     names = list(report.lifetime.index)
     order = [*DEFAULT_METRICS, *names]
@@ -853,12 +855,14 @@ def _draw_card(ax, x, y, name, value, previous):
         lw=1,
     )
     ax.add_patch(card)
-    title = fit(spoken(name).removeprefix("performance "), 185, SMALL)
+    title = truncate_to_width(
+        readable_name(name).removeprefix("performance "), 185, SMALL_SIZE
+    )
     ax.text(
         x + 0.08,
         y + 0.3,
         title,
-        size=SMALL,
+        size=SMALL_SIZE,
         color=TEXT,
         va="center",
     )
@@ -875,7 +879,7 @@ def _draw_card(ax, x, y, name, value, previous):
             x + 0.92,
             y + 0.67,
             f"was {previous}",
-            size=TICK,
+            size=TICK_SIZE,
             color=TEXT,
             va="center",
             ha="right",
@@ -889,7 +893,7 @@ def _learned_before(report, blocks):
     for previous, block in zip([-np.inf, *blocks], blocks):
         is_between = learned["block"].between(previous, block)
         names = learned.loc[is_between, "name"].unique()
-        labels.append(short(", ".join(names) or "start", 14))
+        labels.append(shorten(", ".join(names) or "start", 14))
     return labels
 
 
@@ -897,5 +901,5 @@ def _draw_saturation(ax, curve, share, height, colour, marker):
     """Draw a mark at the saturation of a curve, and an arrow over the time to reach it."""
     level, time = saturation(curve, share)
     ax.plot(time, level, marker, mec=colour, zorder=8, **HOLLOW)
-    text = f"{short_number(level)} after {time:,.0f}"
+    text = f"{format_number(level)} after {time:,.0f}"
     _draw_time(ax, 0, time, level, text, height, colour)

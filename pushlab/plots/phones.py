@@ -20,7 +20,7 @@ from pushlab.plots.stage import (
     app_colour,
     draw_last_outcomes,
     icon,
-    latest,
+    last_frame,
     mark,
     tile,
 )
@@ -30,29 +30,29 @@ from pushlab.plots.style import (
     DISMISSED,
     GREY,
     INK,
-    LEAD,
     LINE,
     OPENED,
     PAPER,
-    SMALL,
+    SMALL_SIZE,
     SOFT,
     SURFACE,
     TEXT,
-    TICK,
-    TITLE,
+    TEXT_SIZE,
+    TICK_SIZE,
+    TITLE_SIZE,
     TRACK,
     WAITING,
     WAITING_EDGE,
     blend,
-    deep,
-    fit,
+    darken,
+    format_number,
     house_style,
+    label_axes,
     label_line_ends,
-    name_axes,
-    plain,
-    short_number,
-    spoken,
+    one_line,
+    readable_name,
     text_width,
+    truncate_to_width,
 )
 
 _VOCABULARY = json.loads(
@@ -77,17 +77,17 @@ def feature_role(feature: str) -> str | None:
 
 def icon_name(feature: str) -> str:
     """Return the icon of a context feature: its role, or the icon of a word in its name."""
-    icons = [ICONS.get(word) for word in spoken(feature).split()]
+    icons = [ICONS.get(word) for word in readable_name(feature).split()]
     return feature_role(feature) or next(filter(None, icons), "feature")
 
 
-def value_words(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Return a feature's value as readable text.
 
-    >>> value_words("TYPE_ART_GALLERY TYPE_ATM TYPE_ATM"), value_words("True"), value_words("early-morning")
+    >>> value_text("TYPE_ART_GALLERY TYPE_ATM TYPE_ATM"), value_text("True"), value_text("early-morning")
     ('art gallery, atm', 'yes', 'early morning')
     """
-    text = plain(value)
+    text = one_line(value)
     if text.startswith("TYPE_"):
         tags = dict.fromkeys(tag.removeprefix("TYPE_") for tag in text.split())
         return ", ".join(tag.replace("_", " ").lower() for tag in tags)
@@ -104,7 +104,7 @@ def app_name(app: Any) -> str:
     >>> app_name("android"), app_name("Bank"), app_name("BBC News")
     ('Android', 'Bank', 'BBC News')
     """
-    name = plain(app)
+    name = one_line(app)
     if " " not in name:
         parts = [part for part in name.replace("_", " ").split(".") if part]
         distinctive = [part for part in parts if part.lower() not in COMMON_PARTS]
@@ -126,7 +126,7 @@ def _feature_texts(features, labels):
     texts = {}
     for feature, value in features.items():
         label = labels.get(feature, {}).get(str(value), value)
-        texts[feature] = value_words(label)
+        texts[feature] = value_text(label)
     return texts
 
 
@@ -194,7 +194,7 @@ def phone(
     Returns:
         A figure of 9 x 4.2 inches.
     """
-    frame = latest(frames)
+    frame = last_frame(frames)
     labels = frame.get("labels") or {}
     pushes = [frame["push"] for frame in frames if frame["push"]]
     last = pushes[-1] if pushes and not choosing else None
@@ -214,7 +214,7 @@ def phone(
 def _push_title(pushes, labels, choosing):
     if pushes:
         topic = _topic(pushes[-1]["notification"], labels)
-        title = f"The {fit(topic, 300, LEAD)} push was {_outcome(pushes[-1])}"
+        title = f"The {truncate_to_width(topic, 300, TEXT_SIZE)} push was {_outcome(pushes[-1])}"
         return " ".join(title.split())
     if choosing:
         return "Which notification should be the first?"
@@ -222,9 +222,11 @@ def _push_title(pushes, labels, choosing):
 
 
 def _push_subtitle(frame):
-    env = plain(frame["env"]).removeprefix("pushlab/")
-    user = fit(plain(frame["user"]), 240, LEAD)
-    return f"{env} · user {user} · step {frame['step']:,} of {frame['of']:,}"
+    env = one_line(frame["env"]).removeprefix("pushlab/")
+    user = truncate_to_width(one_line(frame["user"]), 240, TEXT_SIZE)
+    return (
+        f"{env} · user {user} · step {frame['step']:,} of {frame['episode_length']:,}"
+    )
 
 
 def _outcome(push):
@@ -269,8 +271,8 @@ def _draw_phone(stage, height, time, texts):
     stage.wash(31, 27, 198, height - 14, NIGHT, DAWN, screen, z=3)
     stage.box(108, 34, 44, 9, 4.5, BODY, z=4)
     stage.box(100, height + 2, 60, 4, 2, SURFACE, z=6)
-    time = fit(time, 54, SMALL, "bold")
-    stage.text(49, 43, time, SMALL, SURFACE, "bold")
+    time = truncate_to_width(time, 54, SMALL_SIZE, "bold")
+    stage.text(49, 43, time, SMALL_SIZE, SURFACE, "bold")
     _draw_status_icons(stage, texts)
 
 
@@ -334,14 +336,16 @@ def _draw_app(
     texts = _feature_texts(notification, labels)
     left = x + 34
     name = app_name(_app(texts) or "Notification")
-    name = fit(name, name_width, LEAD, "bold")
+    name = truncate_to_width(name, name_width, TEXT_SIZE, "bold")
     colour = app_colour(_app(notification))
     tile(stage, x, y, 26, name[0], colour)
     stage.text(left, y + 6, name, weight="bold")
     topic = _topic(notification, labels) or "no subject"
-    stage.text(left, y + 22, fit(topic, topic_width, SMALL), SMALL)
+    stage.text(
+        left, y + 22, truncate_to_width(topic, topic_width, SMALL_SIZE), SMALL_SIZE
+    )
 
-    bars_left = left + 10 + text_width(name, LEAD, "bold")
+    bars_left = left + 10 + text_width(name, TEXT_SIZE, "bold")
     if bars_left + 16 <= left + name_width:
         _draw_priority(stage, bars_left, y + 11, texts.get("priority"))
 
@@ -366,7 +370,7 @@ def _draw_past_card(
 ):
     """Draw an earlier notification with the mark of its outcome and its time; see `stage.mark`."""
     right = CARD + CARD_WIDTH
-    name_width = CARD_WIDTH - 64 - text_width(time, SMALL)
+    name_width = CARD_WIDTH - 64 - text_width(time, SMALL_SIZE)
     fill = blend(SURFACE, 0.84, DAWN)
     stage.box(CARD, y, CARD_WIDTH, 50, 13, fill, z=6)
     _draw_app(stage, CARD + 10, y + 11, notification, labels, name_width, 106)
@@ -411,9 +415,18 @@ def _draw_clock(stage, time, day):
     clock = time or day or "now"
     size = 26.5 * 176 / text_width(clock, 27)
     size = max(12, min(27, size))
-    stage.text(130, 93, fit(clock, 176, size), size, SURFACE, align="center")
+    stage.text(
+        130, 93, truncate_to_width(clock, 176, size), size, SURFACE, align="center"
+    )
     if time:
-        stage.text(130, 122, fit(day, 176, LEAD), LEAD, PALE, align="center")
+        stage.text(
+            130,
+            122,
+            truncate_to_width(day, 176, TEXT_SIZE),
+            TEXT_SIZE,
+            PALE,
+            align="center",
+        )
 
 
 def _draw_card(stage, y, push, labels):
@@ -427,11 +440,11 @@ def _draw_card(stage, y, push, labels):
     stage.line(ends, LINE, 0.8)
 
     outcome = _outcome(push)
-    left = right - 38 - text_width(outcome, SMALL, "bold")
+    left = right - 38 - text_width(outcome, SMALL_SIZE, "bold")
     _draw_outcome_pill(stage, left, y + 59, right - 7 - left, outcome)
     priority = _feature_texts(notification, labels).get("priority")
     if priority:
-        text = fit(priority, left - CARD - 16, SMALL)
+        text = truncate_to_width(priority, left - CARD - 16, SMALL_SIZE)
         stage.label(CARD + 12, y + 69, text)
 
 
@@ -449,7 +462,7 @@ def _draw_outcome_pill(stage, x, y, width, outcome):
     stage.box(x, y, width, 20, 10, fill, edge, 1.4, z=12)
     icon(stage, symbol, [(x + 12, middle)], 8, colour, 1.8, z=13)
     right = x + width - 10
-    stage.text(right, middle, outcome, SMALL, colour, "bold", "right", z=13)
+    stage.text(right, middle, outcome, SMALL_SIZE, colour, "bold", "right", z=13)
 
 
 # ---------------------------------------------------------------- beside the phone
@@ -486,16 +499,16 @@ def _draw_chip(
     """Draw the icon, name and value of a feature. Unknown values are grey."""
     stage.box(x, y, width, 46, 9, SURFACE, LINE)
     icon(stage, icon_name(feature), [(x + 18, y + 23)], 7.5, BLUE, 1.4)
-    name = feature_role(feature) or spoken(feature)
-    name = fit(name, width - 39, SMALL)
+    name = feature_role(feature) or readable_name(feature)
+    name = truncate_to_width(name, width - 39, SMALL_SIZE)
     stage.label(x + 34, y + 15, name)
     colour = TEXT
     weight = "normal"
     if _is_known(text):
         colour = INK
         weight = "bold"
-    text = fit(text or "unknown", width - 39, LEAD, weight)
-    stage.text(x + 34, y + 32, text, LEAD, colour, weight)
+    text = truncate_to_width(text or "unknown", width - 39, TEXT_SIZE, weight)
+    stage.text(x + 34, y + 32, text, TEXT_SIZE, colour, weight)
 
 
 def _draw_score(stage, pushes, last, agent, top):
@@ -505,7 +518,7 @@ def _draw_score(stage, pushes, last, agent, top):
     reward = np.cumsum([0, *(push["reward"] for push in pushes)])
     stage.label(LEFT, top, "reward so far")
     ax = stage.axes(LEFT + 30, top + 16, 280, 360 - top)
-    name_axes(ax, xlabel="steps")
+    label_axes(ax, xlabel="steps")
     ax.xaxis.labelpad = 0
     ax.plot(steps, reward, color=BLUE, ls="-", lw=2.2)
     ax.plot(
@@ -517,13 +530,13 @@ def _draw_score(stage, pushes, last, agent, top):
         clip_on=False,
         zorder=6,
     )
-    name = fit(plain(agent), 100, TICK, "bold")
-    ends = [(last, reward[-1], f"{name} {short_number(reward[-1])}", BLUE)]
+    name = truncate_to_width(one_line(agent), 100, TICK_SIZE, "bold")
+    ends = [(last, reward[-1], f"{name} {format_number(reward[-1])}", BLUE)]
     if pushes and all(push.get("best") is not None for push in pushes):
         best = np.cumsum([0, *map(_expected_best, pushes)])
         ax.plot(steps, best, color=INK, lw=1.6, ls=BOUND_DASH)
         ax.fill_between(steps, reward, best, color=GREY, alpha=0.10, lw=0)
-        label = f"best possible {short_number(best[-1])}"
+        label = f"best possible {format_number(best[-1])}"
         ends.append((last, best[-1], label, INK))
     low, high = ax.dataLim.intervaly
     ax.set_xlim(first, max(last, first + 10))
@@ -551,8 +564,8 @@ def _draw_last_pushes(stage, pushes, top):
     )
     opened = outcomes.count("opened")
     dismissed = len(outcomes) - opened
-    stage.text(left, top + 120, f"{opened} opened", LEAD, OPENED, "bold")
-    stage.text(left, top + 137, f"{dismissed} dismissed", LEAD, DISMISSED, "bold")
+    stage.text(left, top + 120, f"{opened} opened", TEXT_SIZE, OPENED, "bold")
+    stage.text(left, top + 137, f"{dismissed} dismissed", TEXT_SIZE, DISMISSED, "bold")
 
 
 RIGHT = 876  # right end of everything beside the phone
@@ -598,10 +611,10 @@ def inbox(
     Returns:
         A figure of 9 x 4.6 inches.
     """
-    frame = latest(frames)
+    frame = last_frame(frames)
     midnight = DAY * int((frame["now"] - _is_over(frame)) // DAY)
     time = _clock_time(frame["now"] - midnight)
-    title = fit(_inbox_title(frame, time), 608, TITLE, "bold")
+    title = truncate_to_width(_inbox_title(frame, time), 608, TITLE_SIZE, "bold")
     stage = Stage(900, 460)
     stage.heading(title, _inbox_subtitle(frame, agent), LEFT)
     _draw_inbox_screen(stage, frame, time, agent, choosing)
@@ -612,7 +625,7 @@ def inbox(
 
 
 def _is_over(frame):
-    return frame["now"] >= frame["of"]
+    return frame["now"] >= frame["episode_length"]
 
 
 def _clock_time(minutes):
@@ -657,22 +670,22 @@ def _inbox_title(frame, time):
     if not subject:
         return f"Nothing is in hand at {time}"
     topic = _topic(subject["notification"], frame.get("labels") or {})
-    return plain(f"The {topic} notification {result}")
+    return one_line(f"The {topic} notification {result}")
 
 
 def _inbox_subtitle(frame, agent):
     """Return the environment, the user, the agent's action, the number of waiting notifications and the reward."""
-    parts = [plain(frame["env"]).removeprefix("pushlab/")]
-    parts.append(f"user {fit(plain(frame['user']), 110, LEAD)}")
-    if frame["of"] > DAY:
+    parts = [one_line(frame["env"]).removeprefix("pushlab/")]
+    parts.append(f"user {truncate_to_width(one_line(frame['user']), 110, TEXT_SIZE)}")
+    if frame["episode_length"] > DAY:
         day = int(frame["now"] // DAY) + 1
-        parts.append(f"day {min(day, frame['of'] // DAY):,.0f}")
+        parts.append(f"day {min(day, frame['episode_length'] // DAY):,.0f}")
     if frame["last"]:
-        name = fit(plain(agent), 110, LEAD)
+        name = truncate_to_width(one_line(agent), 110, TEXT_SIZE)
         parts.append(f"{name} chose {frame['last']['action']}")
     parts.append(f"{len(frame['cache']) or 'none'} waiting")
-    parts.append(f"reward {short_number(frame['reward'])}")
-    return fit(" · ".join(parts), 608, LEAD)
+    parts.append(f"reward {format_number(frame['reward'])}")
+    return truncate_to_width(" · ".join(parts), 608, TEXT_SIZE)
 
 
 # ---------------------------------------------------------------- the screen
@@ -683,11 +696,13 @@ def _draw_inbox_screen(stage, frame, time, agent, choosing):
     labels = frame.get("labels") or {}
     texts = _texts_by_role(frame["context"], labels)
     _draw_phone(stage, 420, time, texts)
-    day = fit(plain(f"{_day_name(frame, texts)} {time}"), 166, LEAD, "bold")
-    stage.text(47, 73, day, LEAD, SURFACE, "bold")
+    day = truncate_to_width(
+        one_line(f"{_day_name(frame, texts)} {time}"), 166, TEXT_SIZE, "bold"
+    )
+    stage.text(47, 73, day, TEXT_SIZE, SURFACE, "bold")
     places = [texts[role] for role in ("place", "activity") if role in texts]
     place = ", ".join(places) or "place unknown"
-    stage.text(47, 89, fit(place, 166, SMALL), SMALL, PALE)
+    stage.text(47, 89, truncate_to_width(place, 166, SMALL_SIZE), SMALL_SIZE, PALE)
     _draw_current_card(stage, frame, agent, choosing)
     _draw_finished(stage, frame)
 
@@ -708,7 +723,7 @@ def _draw_current_card(stage, frame, agent, choosing):
     actions = frame["allowed"]
     chosen = None
     text = "only these are allowed" if is_forbidden else "allowed now"
-    colour = deep(DISMISSED) if is_forbidden else TEXT
+    colour = darken(DISMISSED) if is_forbidden else TEXT
     can_show_last = last and not is_forbidden and not choosing and not is_over
     if frame["hand"]:
         _draw_card_in_hand(stage, frame, frame["hand"], "in hand", BLUE)
@@ -716,12 +731,14 @@ def _draw_current_card(stage, frame, agent, choosing):
         _draw_card_in_hand(stage, frame, last, "was in hand", TEXT)
         actions = tuple(ACTION_RESULTS)
         chosen = last["action"]
-        text = f"{plain(agent)} chose"
+        text = f"{one_line(agent)} chose"
     else:
         _draw_empty_card(stage, 107, 138, "the end" if is_over else "nothing in hand")
         colour = colour if is_forbidden else INK
     if not is_over:
-        stage.text(51, 194, fit(text, 158, SMALL), SMALL, colour, z=11)
+        stage.text(
+            51, 194, truncate_to_width(text, 158, SMALL_SIZE), SMALL_SIZE, colour, z=11
+        )
         _draw_actions(stage, actions, chosen)
 
 
@@ -735,7 +752,7 @@ def _draw_finished(stage, frame):
             finished.append((minute, event))
     finished.sort(key=lambda pair: pair[0])
     if finished:
-        stage.text(47, 269, "earlier", SMALL, SURFACE)
+        stage.text(47, 269, "earlier", SMALL_SIZE, SURFACE)
     for row, (minute, event) in enumerate(reversed(finished[-2:])):
         outcome = event["outcome"]
         _draw_past_card(
@@ -757,7 +774,7 @@ def _draw_card_in_hand(stage, frame, item, state, colour):
     """
     right = CARD + CARD_WIDTH - 12
     stage.box(CARD, 107, CARD_WIDTH, 138, 13, z=6)
-    stage.text(CARD + 12, 123, state, SMALL, colour, "bold")
+    stage.text(CARD + 12, 123, state, SMALL_SIZE, colour, "bold")
     if "arrived" in item:
         age = _duration(frame["now"] - item["arrived"])
         if item["deferrals"]:
@@ -771,7 +788,7 @@ def _draw_card_in_hand(stage, frame, item, state, colour):
 def _draw_actions(stage, actions, chosen):
     """Draw actions as pills in a row, the chosen one dark."""
     x = CARD + 8
-    widths = [text_width(action, SMALL, "bold") for action in actions]
+    widths = [text_width(action, SMALL_SIZE, "bold") for action in actions]
     space = CARD_WIDTH - 13 - sum(widths)
     padding = min(26, space / max(1, len(actions)) - 3)
     for action, width in zip(actions, widths):
@@ -780,7 +797,7 @@ def _draw_actions(stage, actions, chosen):
         width += padding
         middle = x + width / 2
         stage.box(x, 209, width, 24, 12, fill, z=7)
-        stage.text(middle, 221, action, SMALL, colour, "bold", "center")
+        stage.text(middle, 221, action, SMALL_SIZE, colour, "bold", "center")
         x += width + 3
 
 
@@ -825,7 +842,9 @@ def _draw_rest(stage, x, waiting, now):
         letter = app_name(app or "Notification")[0]
         tile(stage, x + 10 + 29 * column, 111, 24, letter, app_colour(app))
     age = _duration(now - waiting[0]["arrived"])
-    text = fit(f"{len(waiting):,} more, up to {age}", 168, LEAD, "bold")
+    text = truncate_to_width(
+        f"{len(waiting):,} more, up to {age}", 168, TEXT_SIZE, "bold"
+    )
     stage.text(x + 10, 159, text, weight="bold")
 
 
@@ -841,7 +860,7 @@ def _draw_places(stage, places, now, midnight):
     """Draw the places of the day so far."""
     x_now = _time_to_x(now - midnight)
     text = f"now {_clock_time(now - midnight)}"
-    stage.text(LEFT, 214, text, SMALL, INK, "bold")
+    stage.text(LEFT, 214, text, SMALL_SIZE, INK, "bold")
     stage.label(RIGHT - 4, 214, "today", align="right")
     stage.box(376, 205, 456, 18, 4, PAPER, LINE)
     for begin, end, place in places:
@@ -850,8 +869,8 @@ def _draw_places(stage, places, now, midnight):
         if right - left < 2.5:
             continue
         stage.box(left + 1, 205, right - left - 2, 18, 4, TRACK)
-        name = value_words(place)
-        fits = text_width(name, SMALL) < right - left - 10
+        name = value_text(place)
+        fits = text_width(name, SMALL_SIZE) < right - left - 10
         if fits and _is_known(name):
             stage.label((left + right) / 2, 214, name, align="center")
     stage.line([(x_now, 205), (x_now, 412)], INK, 1.3, z=14)
@@ -871,7 +890,7 @@ def _draw_lanes(stage, frame, midnight):
         stage.line([(376, y), (x_now, y)], LINE, 1.0, z=2)
         mark(stage, name, [(LEFT + 10, y)], 7)
         stage.text(LEFT + 26, y, name)
-        stage.text(RIGHT - 4, y, f"{count:,}", LEAD, INK, "bold", "right")
+        stage.text(RIGHT - 4, y, f"{count:,}", TEXT_SIZE, INK, "bold", "right")
     for hour in range(0, 25, 3):
         text = _clock_time(60 * hour)
         stage.label(_time_to_x(60 * hour), 427, text, align="center")

@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from pushlab.ground.arguments import has_columns, has_rows
 from pushlab.plots.engagements import (
     FEW,
     draw_heatmap,
@@ -21,16 +20,17 @@ from pushlab.plots.style import (
     INK,
     LINE,
     SHOWN,
-    SMALL,
+    SMALL_SIZE,
     TEXT,
     WAITING,
     chart,
     house_style,
-    name_axes,
+    label_axes,
+    readable_name,
     series_styles,
     sheet,
-    spoken,
 )
+from pushlab.utils.arguments import validate_columns, validate_not_empty
 
 # Actions on notifications have the colours of their outcomes; other actions have those of series.
 ACTION_FILLS = {"show": SHOWN, "cache": WAITING, "dismiss": GREY}
@@ -41,7 +41,7 @@ def policy_map(
     log: pd.DataFrame,
     actions: Mapping | None = None,
     title: str = "Actions by place and time",
-    lead: str = "pale: fewer than 10 decisions, with their number",
+    subtitle: str = "pale: fewer than 10 decisions, with their number",
 ) -> Figure:
     """Draw a policy by place and time: in each cell the shares of the actions and the name of the most common one.
 
@@ -51,7 +51,7 @@ def policy_map(
         log: One row per decision, with the columns place, time and action.
         actions: {value in the log: name} of the actions to draw. The default is all actions.
     """
-    has_rows(log, "place", "time", "action")
+    validate_not_empty(log, "place", "time", "action")
     actions = actions or {value: value for value in log["action"].unique()}
     log = log[log["action"].isin(list(actions))]
     names = list(actions.values())
@@ -61,7 +61,7 @@ def policy_map(
     counts = pd.crosstab(*cells, rownames=["place"], colnames=["time"])
     action_names = log["action"].map(actions).to_numpy()
     shares = pd.crosstab(cells, action_names, normalize=0)
-    ax = chart(title, lead, size=(9, 1.7 + 0.46 * len(counts)))
+    ax = chart(title, subtitle, size=(9, 1.7 + 0.46 * len(counts)))
     label_cells(ax, counts)
     ax.hlines(
         range(len(counts)),
@@ -89,7 +89,7 @@ def _draw_cell(ax, x, y, count, shares, fills):
     """Draw the name of the most common action, its share, and a bar of the shares of all actions."""
     is_few = count < FEW
     number = f"of {count}" if is_few else f"{shares.max():.2f}"
-    style = {"size": SMALL, "color": TEXT if is_few else INK, "weight": "bold"}
+    style = {"size": SMALL_SIZE, "color": TEXT if is_few else INK, "weight": "bold"}
     ax.text(x, y + 0.45, shares.idxmax(), **style)
     ax.text(x + 0.9, y + 0.45, number, ha="right", **style)
     opacity = 0.3 if is_few else 1
@@ -102,7 +102,7 @@ MAX_CONTEXTS = 60  # averaged for each column, spread evenly over the period
 
 
 def learned_heatmap_table(
-    agent: Any, env: Any, row: str = "subject", column: str = "time", most: int = 10
+    agent: Any, env: Any, row: str = "subject", column: str = "time", max_rows: int = 10
 ) -> pd.DataFrame:
     """Compute an agent's expected and the true probability of opening, by a notification and a context feature.
 
@@ -111,7 +111,7 @@ def learned_heatmap_table(
         env: The environment in which the agent was trained.
         row: A feature of the notification.
         column: A feature of the context.
-        most: Maximum number of rows. The rows with the highest expected or true probability in a column come first,
+        max_rows: Maximum number of rows. The rows with the highest expected or true probability in a column come first,
             then the rows whose true probability varies most.
 
     Returns:
@@ -139,7 +139,7 @@ def learned_heatmap_table(
         groups = table.groupby([row, column], sort=False, as_index=False)
         tables.append(groups.mean())
     table = pd.concat(tables, ignore_index=True)
-    rows = _row_order(table, row, column)[:most]
+    rows = _row_order(table, row, column)[:max_rows]
     table = table[table[row].isin(rows)]
     return table.sort_values(
         row, key=lambda names: names.map(rows.index), kind="stable"
@@ -157,20 +157,23 @@ def _row_order(table, row, column):
 
 
 @house_style()
-def learned_heatmap(table: pd.DataFrame, title: str = "", lead: str = "") -> Figure:
+def learned_heatmap(table: pd.DataFrame, title: str = "", subtitle: str = "") -> Figure:
     """Draw an agent's expected probability of opening beside the true one, with a frame around the best of each column.
 
     Args:
         table: A table from `learned_heatmap_table`.
     """
-    has_columns(table, "expected", "true")
+    validate_columns(table, "expected", "true")
     row, column = table.columns[:2]
-    title = title or f"Probability of opening by {spoken(row)} and {spoken(column)}"
-    figure = sheet(9, 1.7 + 0.28 * table[row].nunique(), title, lead)
+    title = (
+        title
+        or f"Probability of opening by {readable_name(row)} and {readable_name(column)}"
+    )
+    figure = sheet(9, 1.7 + 0.28 * table[row].nunique(), title, subtitle)
     panels = figure.subplots(1, 2, sharey=True)
     labels = {"expected": "what the agent expects", "true": "what is true"}
     for ax, (key, label) in zip(panels, labels.items()):
-        name_axes(ax, label)
+        label_axes(ax, label)
         shares = table.pivot_table(key, row, column, sort=False)
         draw_heatmap(ax, shares, shares)
         for place, best in enumerate(shares.to_numpy().argmax(axis=0)):

@@ -8,29 +8,29 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 
-from pushlab.plots.stage import Stage, latest
+from pushlab.plots.stage import Stage, last_frame
 from pushlab.plots.style import (
     BLUE,
     GREY,
     INK,
-    LEAD,
     LINE,
     LIT,
     MARGIN,
     MUTED,
     ORANGE,
-    SMALL,
+    SMALL_SIZE,
     SURFACE,
     TEXT,
+    TEXT_SIZE,
     blend,
-    deep,
-    fit,
+    darken,
+    format_number,
     house_style,
-    plain,
+    one_line,
     series_styles,
     sheet,
-    short_number,
     text_width,
+    truncate_to_width,
 )
 
 UNIT = 126  # hundredths of an inch per preference of length 1
@@ -85,15 +85,15 @@ def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     Returns:
         A figure of 6.4 x 4.8 inches.
     """
-    frame = latest(frames)
+    frame = last_frame(frames)
     names = frame["item_names"]
     shown = frame["action"]
     event = "before the first item"
     if shown is not None:
-        event = f"{plain(names[shown])} is shown"
+        event = f"{one_line(names[shown])} is shown"
     stage = Stage(640, 480)
     stage.heading(
-        f"{frame['env']}: user {frame['user']}, step {frame['step']} of {frame['of']}",
+        f"{frame['env']}: user {frame['user']}, step {frame['step']} of {frame['episode_length']}",
         "   ·   ".join(filter(None, (event, agent))),
     )
     stage.box(24, 76, 388, 300, 12, SURFACE, LINE)
@@ -172,19 +172,19 @@ def _label_items(ax, points, names, shown, preference_label):
     """
     labels = [preference_label]
     for item in sorted(range(len(names)), key=lambda item: item != shown):
-        size = SMALL
+        size = SMALL_SIZE
         colour = TEXT
         weight = "normal"
         gap = 10
         if item == shown:
-            size = LEAD
+            size = TEXT_SIZE
             colour = INK
             weight = "bold"
             gap = 19
         x, y = points[item]
         direction = 1 if x >= 0 else -1
         width = 180 - gap - UNIT * abs(x)
-        name = fit(plain(names[item]), width, size, "bold")
+        name = truncate_to_width(one_line(names[item]), width, size, "bold")
         near = x + direction * gap / UNIT
         far = near + direction * text_width(name, size, "bold") / UNIT
         left, right = sorted((near, far))
@@ -220,7 +220,7 @@ def _label_preference(ax, points, tip):
         Left end, right end and y of the label.
     """
     text = "preference now"
-    half = text_width(text, SMALL, "bold") / UNIT / 2
+    half = text_width(text, SMALL_SIZE, "bold") / UNIT / 2
     x = np.clip(tip[0], half - 1.4, 1.4 - half)
     offset = 0.15 if tip[1] >= 0 else -0.15
 
@@ -236,8 +236,8 @@ def _label_preference(ax, points, tip):
         text,
         ha="center",
         va="center",
-        size=SMALL,
-        color=deep(BLUE),
+        size=SMALL_SIZE,
+        color=darken(BLUE),
         weight="bold",
         path_effects=HALO,
         zorder=9,
@@ -250,13 +250,13 @@ def _write_numbers(stage, frames, rewards):
     last = "–"
     mean = "–"
     if rewards:
-        last = short_number(rewards[-1])
-        mean = short_number(np.mean(rewards))
+        last = format_number(rewards[-1])
+        mean = format_number(np.mean(rewards))
     angle = _angle_between(frames[0]["preference"], frames[-1]["preference"])
     count = f"{len(frames[-1]['items'])}"
     for row, (number, text, colour) in enumerate(
         (
-            (last, "reward of this step", deep(ORANGE)),
+            (last, "reward of this step", darken(ORANGE)),
             (mean, "mean reward so far", INK),
             (f"{angle:.0f}°", "turned since the start", BLUE),
             (count, "items to choose from", INK),
@@ -275,7 +275,7 @@ def _draw_rewards(stage, frame, rewards):
         item_lengths = np.linalg.norm(frame["items"], axis=1)
         high = np.abs([*rewards, *item_lengths]).max()
         low = -high
-    limits = f"{short_number(low)} to {short_number(high)}"
+    limits = f"{format_number(low)} to {format_number(high)}"
     stage.label(MARGIN, 398, f"reward of each step, {limits}")
     ax = stage.axes(MARGIN, 410, 592, 46)
     ax.set_axis_off()
@@ -283,7 +283,7 @@ def _draw_rewards(stage, frame, rewards):
     for bar in ax.patches[-1:]:
         bar.set_color(ORANGE)
     ax.axhline(0, color=MUTED, lw=1)
-    steps = max(len(rewards), min(frame["of"], STEPS))
+    steps = max(len(rewards), min(frame["episode_length"], STEPS))
     ax.set(xlim=(-0.6, steps - 0.4), ylim=(low, high))
 
 
@@ -292,7 +292,7 @@ def preference_map(
     paths: Mapping[str, Any],
     items: Any,
     title: str = "Preferences: hollow at the start, full at the end",
-    lead: str = "",
+    subtitle: str = "",
     item_names: Sequence[str] = (),
 ) -> Figure:
     """Draw the first (hollow) and last (full) preferences of many users in the plane of the items, one panel per agent.
@@ -305,12 +305,12 @@ def preference_map(
     Returns:
         A figure, 9 x 4 inches for three panels.
     """
-    figure = sheet(2.8 * len(paths) + 0.6, 4, title, lead)
+    figure = sheet(2.8 * len(paths) + 0.6, 4, title, subtitle)
     figure.get_layout_engine().set(w_pad=0.08)
     panels = figure.subplots(1, len(paths), squeeze=False)[0]
     for ax, (name, style) in zip(panels, series_styles(paths).items()):
         colour = style[0]
-        ax.set_title(plain(name), size=LEAD, color=deep(colour), pad=4)
+        ax.set_title(one_line(name), size=TEXT_SIZE, color=darken(colour), pad=4)
         ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
         ax.set(facecolor=SURFACE, xticks=[], yticks=[])
         ax.spines[:].set(visible=True, color=LINE)
@@ -349,14 +349,14 @@ def _draw_item_axes(ax, points, names):
     for item, (x, y) in enumerate(points):
         ax.plot([0, x], [0, y], color=INK, lw=1.2, ls=(0, (3, 2)))
         ax.plot(x, y, "o", color=INK, ms=6.5)
-        name = f"  {fit(names[item], 80, SMALL)}  " if names else ""
+        name = f"  {truncate_to_width(names[item], 80, SMALL_SIZE)}  " if names else ""
         ax.text(
             x,
             y,
             name,
             ha="left" if x >= 0 else "right",
             va="center",
-            size=SMALL,
+            size=SMALL_SIZE,
             weight="bold",
             path_effects=HALO,
         )

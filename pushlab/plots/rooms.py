@@ -5,14 +5,20 @@ from itertools import cycle
 
 from matplotlib.figure import Figure
 
-from pushlab.plots.stage import CIRCLE, Stage, draw_last_outcomes, icon, latest, mark
+from pushlab.plots.stage import (
+    CIRCLE,
+    Stage,
+    draw_last_outcomes,
+    icon,
+    last_frame,
+    mark,
+)
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
     EPISODIC,
     FLOOR,
     INK,
-    LEAD,
     LINE,
     LIT,
     MUTED,
@@ -20,15 +26,16 @@ from pushlab.plots.style import (
     PURPLE,
     SEMANTIC,
     SERIES,
-    SMALL,
+    SMALL_SIZE,
     SOFT,
     SURFACE,
     TEXT,
+    TEXT_SIZE,
     blend,
-    fit,
     house_style,
-    plain,
+    one_line,
     text_width,
+    truncate_to_width,
 )
 
 # Left end and width of the memory or the answers, in hundredths of an inch.
@@ -59,14 +66,14 @@ def room(
     Returns:
         A figure of 9 x 5 inches.
     """
-    frame = latest(frames)
+    frame = last_frame(frames)
     numbers = dict.fromkeys(frame["seen"])
-    views = [frame["placed"][number] for number in numbers]
+    views = [frame["placements"][number] for number in numbers]
     seen = [f"{_owner_and_object(view)} at the {view['location']}" for view in views]
     stage = Stage(900, 500)
     stage.heading(
-        f"{frame['env']}: step {frame['step']:,} of {frame['of']:,}",
-        fit("in view: " + ", ".join(seen), 850, LEAD),
+        f"{frame['env']}: step {frame['step']:,} of {frame['episode_length']:,}",
+        truncate_to_width("in view: " + ", ".join(seen), 850, TEXT_SIZE),
     )
     _draw_floor(stage, frame, choosing)
     memory = frame.get("memory") or {}
@@ -89,7 +96,7 @@ def _draw_people(stage, points, radius, people, colours, **edge):
     stage.stamp(CIRCLE, points, radius, colours, z=8, **edge)
     for (x, y), person in zip(points, people):
         initial = person[0].upper()
-        stage.text(x, y, initial, SMALL, SURFACE, "bold", "center")
+        stage.text(x, y, initial, SMALL_SIZE, SURFACE, "bold", "center")
 
 
 # ---------------------------------------------------------------- the floor
@@ -126,7 +133,7 @@ def _draw_floor(stage, frame, choosing):
 def _objects_at(location, frame, colours, choosing):
     """Return the objects at a location as (object, colour of its owner, whether it is in view), those in view first."""
     objects = []
-    for number, item in enumerate(frame["placed"]):
+    for number, item in enumerate(frame["placements"]):
         is_seen = number in frame["seen"]
         if item["location"] == location and (is_seen or not choosing):
             objects.append((item, colours[item["person"]], is_seen))
@@ -135,7 +142,7 @@ def _objects_at(location, frame, colours, choosing):
 
 def _draw_owners(stage, frame, colours):
     """Draw the owner of each object, with a dark edge if the object is in view."""
-    people = [item["person"] for item in frame["placed"]]
+    people = [item["person"] for item in frame["placements"]]
     pitch = 472 / len(people)
     points = []
     fills = []
@@ -149,8 +156,8 @@ def _draw_owners(stage, frame, colours):
         edges.append(INK if is_seen else SURFACE)
         if len(people) <= 10:
             weight = "bold" if is_seen else "normal"
-            name = fit(person, pitch + 4, SMALL, weight)
-            stage.text(x, 394, name, SMALL, INK, weight, "center")
+            name = truncate_to_width(person, pitch + 4, SMALL_SIZE, weight)
+            stage.text(x, 394, name, SMALL_SIZE, INK, weight, "center")
     radius = min(13, pitch / 2 - 2)
     _draw_people(stage, points, radius, people, fills, edge=edges, line=1.8)
 
@@ -171,8 +178,8 @@ def _draw_location(stage, box, location, is_lit):
         room_for_name -= 16
         icon(stage, "eye", [(x + width - 12, y + 10)], 7, INK, 1.2)
     stage.box(x, y, width, height, 8, fill, edge, 1.2, z=4)
-    name = fit(location, room_for_name, SMALL, weight)
-    stage.text(x + 6, y + 10, name, SMALL, colour, weight)
+    name = truncate_to_width(location, room_for_name, SMALL_SIZE, weight)
+    stage.text(x + 6, y + 10, name, SMALL_SIZE, colour, weight)
 
 
 def _draw_objects(stage, box, objects):
@@ -190,11 +197,11 @@ def _draw_objects(stage, box, objects):
             continue
         middle = y + 35 + 25 * row
         points.append((x + 16, middle))
-        name = fit(plain(item["object"]), width - 38, SMALL)
-        length = text_width(name, SMALL) + 32
+        name = truncate_to_width(one_line(item["object"]), width - 38, SMALL_SIZE)
+        length = text_width(name, SMALL_SIZE) + 32
         line = 1.8 if is_seen else 1.0
         stage.box(x + 4, middle - 11, length, 22, 11, SURFACE, disc, line, z=7)
-        stage.text(x + 28, middle, name, SMALL, INK if is_seen else TEXT)
+        stage.text(x + 28, middle, name, SMALL_SIZE, INK if is_seen else TEXT)
     if objects:
         people = [item["person"] for item, _, _ in objects[:count]]
         radius = 6.5 if is_small else 8.5
@@ -234,8 +241,8 @@ def _draw_memory(stage, top, name, memory):
             stage.text(
                 x + (width - 5) / 2,
                 y + 12 + 18 * line_number,
-                fit(plain(text), width - 9, SMALL),
-                SMALL,
+                truncate_to_width(one_line(text), width - 9, SMALL_SIZE),
+                SMALL_SIZE,
                 align="center",
             )
     if memory.get("forgotten"):
@@ -244,15 +251,15 @@ def _draw_memory(stage, top, name, memory):
 
 
 def _draw_forgotten(stage, y, item, fill, edge):
-    left = SIDE + text_width("forgetting", SMALL) + 10
+    left = SIDE + text_width("forgetting", SMALL_SIZE) + 10
     text = ", ".join(_item_texts(item)[:3])
-    text = fit(text, WIDTH - left + SIDE - 16, SMALL)
-    length = text_width(text, SMALL) + 16
+    text = truncate_to_width(text, WIDTH - left + SIDE - 16, SMALL_SIZE)
+    length = text_width(text, SMALL_SIZE) + 16
     fill = blend(fill, 0.3)
     edge = blend(edge, 0.3)
-    stage.text(SIDE, y, "forgetting", SMALL, DISMISSED)
+    stage.text(SIDE, y, "forgetting", SMALL_SIZE, DISMISSED)
     stage.box(left, y - 10, length, 20, 6, fill, edge, dash=DASH)
-    stage.text(left + 8, y, text, SMALL, blend(TEXT, 0.8))
+    stage.text(left + 8, y, text, SMALL_SIZE, blend(TEXT, 0.8))
 
 
 def _slot_texts(item, capacity):
@@ -278,14 +285,14 @@ def _outcome(answer):
 
 
 def _answer_text(answer):
-    return ", ".join(word or "no answer" for word in answer["said"])
+    return ", ".join(word or "no answer" for word in answer["given_answers"])
 
 
 def _draw_answers(stage, frames, agent):
     """Draw the last twenty answers as marks, the number of right answers, and the last six answers as text."""
-    answers = [frame["answered"] for frame in frames if frame["answered"]]
+    answers = [frame["last_answer"] for frame in frames if frame["last_answer"]]
     outcomes = [_outcome(answer) for answer in answers]
-    name = fit(plain(agent), 200, LEAD, "bold")
+    name = truncate_to_width(one_line(agent), 200, TEXT_SIZE, "bold")
     stage.text(SIDE, 84, f"{name}: the last 20 answers", weight="bold")
     draw_last_outcomes(
         stage,
@@ -307,15 +314,15 @@ def _draw_answers(stage, frames, agent):
         text = f"{_owner_and_object(answer)}: {_answer_text(answer)}"
         if answer["reward"] < 1:
             text += f" (it was: {answer['right']})"
-        stage.label(SIDE + 26, y, fit(text, WIDTH - 26, SMALL))
+        stage.label(SIDE + 26, y, truncate_to_width(text, WIDTH - 26, SMALL_SIZE))
 
 
 def _draw_last_answer(stage, frames):
     """Draw the last question with its answer, the memory behind it, and the reward."""
-    answer = frames[-1]["answered"]
+    answer = frames[-1]["last_answer"]
     stage.box(24, 416, 852, 32, 11, INK if answer else SOFT)
     if not answer:
-        stage.text(42, 432, "No question has been answered yet", LEAD, TEXT)
+        stage.text(42, 432, "No question has been answered yet", TEXT_SIZE, TEXT)
         return
     previous = frames[-2:][0]
     memory = previous.get("memory") or {}
@@ -326,16 +333,16 @@ def _draw_last_answer(stage, frames):
     text = f"{_answer_text(answer).capitalize()}."
     x = 42
     for part, size, colour, weight in (
-        (question, LEAD, SURFACE, "normal"),
-        (text, LEAD, SURFACE, "bold"),
-        (source, SMALL, "#B9C7D4", "normal"),
+        (question, TEXT_SIZE, SURFACE, "normal"),
+        (text, TEXT_SIZE, SURFACE, "bold"),
+        (source, SMALL_SIZE, "#B9C7D4", "normal"),
     ):
-        part = fit(part, 740 - x, size, weight)
+        part = truncate_to_width(part, 740 - x, size, weight)
         stage.text(x, 432, part, size, colour, weight)
         x += text_width(part, size, weight) + 22
     mark(stage, _outcome(answer), [(772, 432)], 9)
     reward = f"reward {answer['reward']:.2g}"
-    stage.text(858, 432, reward, LEAD, SURFACE, "bold", "right")
+    stage.text(858, 432, reward, TEXT_SIZE, SURFACE, "bold", "right")
 
 
 def _draw_question(stage, question, choosing):
@@ -345,4 +352,4 @@ def _draw_question(stage, question, choosing):
     weight = "bold" if choosing else "normal"
     text = f"Now asked: where is {_owner_and_object(question)}?"
     stage.box(24, 454, 852, 30, 11, SURFACE, edge, line)
-    stage.text(42, 469, text, LEAD + 1, INK, weight)
+    stage.text(42, 469, text, TEXT_SIZE + 1, INK, weight)

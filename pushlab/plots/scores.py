@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from pushlab.ground.arguments import demand, has_columns, has_rows, one_of
 from pushlab.metrics.estimate import (
     interquartile_mean,
     score_matrices,
@@ -22,35 +21,41 @@ from pushlab.metrics.estimate.intervals import half_width
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
-    CHANCE,
     HALO,
     INK,
     LINE,
     MUTED,
     PAPER,
-    SMALL,
+    RANDOM_AGENT,
+    SMALL_SIZE,
     TEXT,
-    TICK,
+    TICK_SIZE,
     TRACK,
-    banded_line,
     chart,
-    deep,
+    darken,
     draw_mean,
-    draw_upright,
-    fit,
+    draw_vertical_line,
+    format_intervals,
+    format_number,
     house_style,
-    interval_words,
+    label_axes,
     label_line_ends,
-    name_axes,
-    name_rows,
-    plain,
+    label_row_end,
+    label_rows,
+    one_line,
+    plot_with_band,
     round_limits,
     row_panels,
     series_styles,
     sheet,
-    short,
-    short_number,
-    write_beside,
+    shorten,
+    truncate_to_width,
+)
+from pushlab.utils.arguments import (
+    require,
+    validate_choice,
+    validate_columns,
+    validate_not_empty,
 )
 
 SCORE_LIMITS = (-0.5, 1.25)  # normalised scores are clipped to these
@@ -75,7 +80,7 @@ def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
     >>> task_means(scores)[["mean", "runs", "failed"]].values.tolist()
     [[0.5, 2.0, 0.0]]
     """
-    has_rows(scores, "agent", "task", "seed", value)
+    validate_not_empty(scores, "agent", "task", "seed", value)
     scores = scores.assign(failed=scores.get("failed", False))
     table = scores.groupby(["agent", "task"], sort=False).agg(
         mean=(value, "mean"),
@@ -107,14 +112,14 @@ def ability_table(
 
     >>> scores = pd.DataFrame({"agent": "a", "task": list("ttuu"), "seed": [0, 1] * 2, "normalised": [0, 1, 1, 3]})
     >>> tasks = pd.DataFrame({"name": ["t", "u", "v"], "abilities": [["memory"], ["delay", "memory"], ["planning"]]})
-    >>> ability_table(scores, tasks, "a")[["ability", "value", "tasks", "of"]].values.tolist()
+    >>> ability_table(scores, tasks, "a")[["ability", "value", "tasks", "total_tasks"]].values.tolist()
     [['memory', 1.0, 2, 2], ['delay', 2.0, 1, 1], ['planning', nan, 0, 1]]
     """
-    has_columns(tasks, "name", "abilities")
+    validate_columns(tasks, "name", "abilities")
     grids = {}
     for _, agent_scores in scores.groupby("agent", sort=False):
         grids |= score_matrices(agent_scores, "normalised")
-    one_of("agent", agent, grids)
+    validate_choice("agent", agent, grids)
     by_ability = tasks.explode("abilities").groupby("abilities", sort=False)
     rows = []
     for ability, names in by_ability["name"]:
@@ -127,7 +132,7 @@ def ability_table(
             elif count:
                 interval = (interquartile_mean(grid[agent_tasks]), np.nan, np.nan)
             rows.append((ability, other, *interval, count, len(names)))
-    columns = ["ability", "agent", "value", "low", "high", "tasks", "of"]
+    columns = ["ability", "agent", "value", "low", "high", "tasks", "total_tasks"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -140,7 +145,7 @@ def task_scores(
     tasks: pd.DataFrame,
     agent: str,
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
 ) -> Figure:
     """Draw an agent's runs, means and intervals in all tasks, from random play to the best known score.
 
@@ -157,7 +162,7 @@ def task_scores(
     others = means[~is_own]
     title = title or f"{agent}: scores by task"
     size = (6.4, 1.7 + 0.3 * len(tasks))
-    ax = chart(title, lead, xlabel="normalised score", size=size)
+    ax = chart(title, subtitle, xlabel="normalised score", size=size)
     x = others["mean"].clip(*SCORE_LIMITS)
     ax.plot(
         x,
@@ -168,17 +173,17 @@ def task_scores(
         color=MUTED,
     )
     _draw_runs(ax, scores[scores["agent"] == agent], rows)
-    name_rows(ax, list(own.index))
+    label_rows(ax, list(own.index))
     for row, line in enumerate(own.itertuples()):
-        text = short_number(line.mean) if line.runs > 0 else "not done"
+        text = format_number(line.mean) if line.runs > 0 else "not done"
         if line.failed > 0:
             text += f", {line.failed:.0f} failed"
-        write_beside(ax, row, text, INK)
+        label_row_end(ax, row, text, INK)
         interval = (line.mean, line.low, line.high)
         value, *ends = np.clip(interval, *SCORE_LIMITS)
         draw_mean(ax, (BLUE, "-", "o"), value, row, ends)
-    draw_upright(ax, 0, "random", ":")
-    draw_upright(ax, 1, "best known")
+    draw_vertical_line(ax, 0, "random", ":")
+    draw_vertical_line(ax, 1, "best known")
     xlim = np.add(SCORE_LIMITS, (-0.05, 0.05))
     ax.set(xlim=xlim, xticks=(-0.5, 0, 0.5, 1))
     return ax.figure
@@ -205,7 +210,7 @@ def _draw_runs(ax, runs, rows):
 
 @house_style()
 def ability_radar(
-    table: pd.DataFrame, agent: str, title: str = "", lead: str = ""
+    table: pd.DataFrame, agent: str, title: str = "", subtitle: str = ""
 ) -> Figure:
     """Draw an agent's normalised score by ability, one spoke each.
 
@@ -216,14 +221,16 @@ def ability_radar(
     Args:
         table: A table from `ability_table` for the same agent.
     """
-    one_of("agent", agent, tuple(table["agent"]))
-    figure = sheet(7.2, 5.7, title or f"{agent}: scores by ability", lead)
+    validate_choice("agent", agent, tuple(table["agent"]))
+    figure = sheet(7.2, 5.7, title or f"{agent}: scores by ability", subtitle)
     ax = figure.add_subplot(projection="polar")
     ax.set_theta_zero_location("N")
     ax.set_theta_direction(-1)
     own = table[table["agent"] == agent]
     angles = np.linspace(0, 2 * np.pi, len(own) + 1)
-    for name, line in table[table["agent"] != CHANCE].groupby("agent", sort=False):
+    for name, line in table[table["agent"] != RANDOM_AGENT].groupby(
+        "agent", sort=False
+    ):
         style = {
             "color": MUTED,
             "lw": 0.8,
@@ -240,7 +247,7 @@ def ability_radar(
         values = line["value"].clip(RADAR_CENTRE, RADAR_RIM).tolist()
         ax.plot(angles, [*values, values[0]], "-o", **style)
     ax.set_ylim(RADAR_CENTRE, RADAR_RIM)
-    ax.set_yticks((0, 0.5, 1), ("0", "0.5", "1"), size=SMALL)
+    ax.set_yticks((0, 0.5, 1), ("0", "0.5", "1"), size=SMALL_SIZE)
     ax.set_xticks(angles[:-1], [""] * len(own))
     ax.set_rlabel_position(180 / len(own))
     rings = ((INK, ":"), (LINE, "-"), (INK, BOUND_DASH))
@@ -252,7 +259,7 @@ def ability_radar(
         )
     ax.grid(True, axis="x")
     ax.spines.polar.set_visible(False)
-    intervals = interval_words(own[["value", "low", "high"]].to_numpy())
+    intervals = format_intervals(own[["value", "low", "high"]].to_numpy())
     for angle, row, interval in zip(angles, own.itertuples(), intervals):
         ends = np.clip((row.low, row.high), RADAR_CENTRE, RADAR_RIM)
         ax.plot(
@@ -263,7 +270,7 @@ def ability_radar(
             alpha=0.45,
         )
         interval = interval if row.tasks else ""
-        text = f"{interval}\n{row.tasks} of {row.of} tasks"
+        text = f"{interval}\n{row.tasks} of {row.total_tasks} tasks"
         _label_spoke(ax, angle, row.ability, text)
     return figure
 
@@ -282,16 +289,18 @@ def _label_spoke(ax, angle, name, text):
         offset,
         va="top",
         color=TEXT,
-        size=SMALL,
+        size=SMALL_SIZE,
         **style,
     )
 
 
-def score_words(value: float, low: float = 0.0, high: float = 1.0) -> str:
+def format_score(value: float, low: float = 0.0, high: float = 1.0) -> str:
     """Return a score as text; the last decimal is at most a hundredth of the range from `low` to `high`.
 
-    >>> score_words(0.12345), score_words(1.0), score_words(-0.53412, -0.557, -0.492), score_words(1234.5, -300, 2000)
-    ('0.12', '1', '−0.5341', '1,234')
+    >>> format_score(0.12345), format_score(1.0)
+    ('0.12', '1')
+    >>> format_score(-0.53412, -0.557, -0.492), format_score(1234.5, -300, 2000)
+    ('−0.5341', '1,234')
     """
     digits = max(0, 2 - int(np.floor(np.log10(high - low))))
     rounded = round(float(value), digits) + 0.0  # -0.0 becomes 0.0
@@ -305,23 +314,23 @@ SUFFICIENT_POWER = 0.8
 
 @house_style()
 def score_intervals(
-    table: pd.DataFrame, title: str = "Statistics of each agent", lead: str = ""
+    table: pd.DataFrame, title: str = "Statistics of each agent", subtitle: str = ""
 ) -> Figure:
     """Draw each statistic in a panel, with an interval for each agent. The marks of the random agent are hollow.
 
     Args:
         table: A table from `estimate.score_table`: statistic, agent, value, low, high.
     """
-    has_rows(table, "statistic", "agent", "value", "low", "high")
+    validate_not_empty(table, "statistic", "agent", "value", "low", "high")
     table = table.rename(columns={"agent": "name"})
-    table["hollow"] = table["name"] == CHANCE
+    table["hollow"] = table["name"] == RANDOM_AGENT
     blocks = dict(list(table.groupby("statistic", sort=False)))
-    figure = row_panels(blocks, series_styles(table["name"]), title, lead)
+    figure = row_panels(blocks, series_styles(table["name"]), title, subtitle)
     for ax, (statistic, block) in zip(figure.axes, blocks.items()):
         limits = [block["low"].min(), block["high"].max()]
         if "improvement" in statistic:  # 1/2 if neither agent is better
             limits.append(0.5)
-            draw_upright(ax, 0.5, "neither is better")
+            draw_vertical_line(ax, 0.5, "neither is better")
         round_limits(ax.xaxis, min(limits), max(limits), 5)
     return figure
 
@@ -330,7 +339,7 @@ def score_intervals(
 def performance_profiles(
     table: pd.DataFrame,
     title: str = "How many runs reach a score",
-    lead: str = "",
+    subtitle: str = "",
     unit: str = "score",
 ) -> Figure:
     """Draw the share of runs that score more than a threshold, by the threshold, with bands of their intervals.
@@ -341,14 +350,14 @@ def performance_profiles(
     Args:
         table: A table from `estimate.profile_table`: agent, threshold, share, low, high.
     """
-    has_rows(table, "agent", "threshold", "share", "low", "high")
-    ax = chart(title, lead, "share of runs above it", unit, (7.4, 4.4))
+    validate_not_empty(table, "agent", "threshold", "share", "low", "high")
+    ax = chart(title, subtitle, "share of runs above it", unit, (7.4, 4.4))
     styles = series_styles(table["agent"])
     for name, line in table.groupby("agent", sort=False):
         means = line.rename(columns={"share": "mean"})
-        banded_line(ax, line["threshold"], means, styles[name], label=name)
-    colours = [deep(colour) for colour, _, _ in styles.values()]
-    font = {"size": TICK, "weight": "bold"}
+        plot_with_band(ax, line["threshold"], means, styles[name], label=name)
+    colours = [darken(colour) for colour, _, _ in styles.values()]
+    font = {"size": TICK_SIZE, "weight": "bold"}
     ax.legend(
         bbox_to_anchor=(1, 1),
         loc="upper left",
@@ -362,15 +371,15 @@ def performance_profiles(
 
 @house_style()
 def power_curve(
-    table: pd.DataFrame, title: str = "Power by the number of runs", lead: str = ""
+    table: pd.DataFrame, title: str = "Power by the number of runs", subtitle: str = ""
 ) -> Figure:
     """Draw the power to detect a difference by the number of runs, with a mark at the first power of at least 0.8.
 
     Args:
         table: A table from `estimate.power_table`: difference, runs, power.
     """
-    has_rows(table, "difference", "runs", "power")
-    ax = chart(title, lead, "power", "runs", (6.4, 4))
+    validate_not_empty(table, "difference", "runs", "power")
+    ax = chart(title, subtitle, "power", "runs", (6.4, 4))
     ax.axhline(
         SUFFICIENT_POWER,
         color=INK,
@@ -397,7 +406,7 @@ def power_curve(
         needed = f"over {runs.max()}"
         if len(enough):
             needed = enough["runs"].iloc[0]
-        label = f"{short_number(difference)}: {needed} runs"
+        label = f"{format_number(difference)}: {needed} runs"
         labels.append((runs.iloc[-1], power.iloc[-1], label, colour))
     runs = table["runs"]
     ax.set(xlim=(runs.min(), runs.max()), ylim=(0, 1.01))
@@ -421,7 +430,7 @@ JUDGE_NAMES = {"truth": "true user", "adaboost": "AdaBoost", "bayes": "naive Bay
 
 
 @house_style()
-def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
+def scorecard(cards: Sequence[Any], title: str = "", subtitle: str = "") -> Figure:
     """Draw the metrics of the first scorecard as bars, and the share opened of all agents by each judge.
 
     Ticks on the bars show the random agent.
@@ -433,14 +442,14 @@ def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
         A figure of 9 x 4.2 inches.
     """
     cards = list(cards)[:5]
-    demand(cards, "there is no scorecard to draw")
+    require(cards, "there is no scorecard to draw")
     first = cards[0]
-    if not lead:
+    if not subtitle:
         count = first.count // len(first.seeds)
-        lead = f"challenge {first.challenge} · user {short(first.user, 20)}"
-        lead += f" · {first.period} period of {count:,} notifications"
-    title = title or f"Scorecard of {short(first.agent, 40)}"
-    figure = sheet(9, 4.2, title, lead)
+        subtitle = f"challenge {first.challenge} · user {shorten(first.user, 20)}"
+        subtitle += f" · {first.period} period of {count:,} notifications"
+    title = title or f"Scorecard of {shorten(first.agent, 40)}"
+    figure = sheet(9, 4.2, title, subtitle)
     left, right = figure.subplots(1, 2, width_ratios=(1.1, 1))
     _draw_bars(left, cards)
     _draw_judges(right, cards)
@@ -448,7 +457,7 @@ def scorecard(cards: Sequence[Any], title: str = "", lead: str = "") -> Figure:
 
 
 def _is_random(card):
-    return card.agent.lower() == CHANCE
+    return card.agent.lower() == RANDOM_AGENT
 
 
 def _draw_bars(ax, cards):
@@ -457,7 +466,7 @@ def _draw_bars(ax, cards):
     names = [name for name in BARS if metrics.get(name) is not None]
     rows = np.arange(len(names))
     values = np.array([metrics[name] for name in names])
-    name_rows(ax, [BARS[name][0] for name in names])
+    label_rows(ax, [BARS[name][0] for name in names])
     ax.barh(rows, 1, height=0.28, color=TRACK)
     ax.barh(rows, values.clip(0, 1), height=0.28, color=BLUE)
     for row, name in enumerate(names):
@@ -466,7 +475,7 @@ def _draw_bars(ax, cards):
             0,
             row + 0.37,
             meaning,
-            size=SMALL,
+            size=SMALL_SIZE,
             color=TEXT,
             va="center",
         )
@@ -494,8 +503,8 @@ def _draw_bars(ax, cards):
         ax.text(
             x[0],
             -0.25,
-            CHANCE,
-            size=SMALL,
+            RANDOM_AGENT,
+            size=SMALL_SIZE,
             color=TEXT,
             ha="center",
         )
@@ -510,9 +519,9 @@ def _draw_bars(ax, cards):
 def _draw_judges(ax, cards):
     """Draw the share opened by each judge with its interval, the agents below each other."""
     judges = list(cards[0].judges)
-    name_axes(ax, "share opened by each judge, 95 % intervals")
+    label_axes(ax, "share opened by each judge, 95 % intervals")
     names = [JUDGE_NAMES.get(judge, judge) for judge in judges]
-    name_rows(ax, [short(name, 14) for name in names])
+    label_rows(ax, [shorten(name, 14) for name in names])
     styles = series_styles([card.agent for card in cards])
     middle = (len(cards) - 1) / 2
     for place, card in enumerate(cards):
@@ -531,7 +540,7 @@ def _draw_judges(ax, cards):
             ms=7.5,
             color=colour,
             mfc=PAPER if is_random else colour,
-            label=fit(plain(card.agent), 110, TICK),
+            label=truncate_to_width(one_line(card.agent), 110, TICK_SIZE),
         )
     ax.set(xlim=(0, 1), xticks=(0, 0.5, 1))
     ax.legend(

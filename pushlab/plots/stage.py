@@ -21,26 +21,26 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Bbox, IdentityTransform, TransformedBbox
 
-from pushlab.ground.arguments import demand
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
     GREY,
     INK,
-    LEAD,
     LINE,
     MARGIN,
     OPENED,
     PAPER,
     PURPLE,
     SHOWN,
-    SMALL,
+    SMALL_SIZE,
     SURFACE,
     TEXT,
+    TEXT_SIZE,
     WAITING,
     sheet,
     write_heading,
 )
+from pushlab.utils.arguments import require
 
 CIRCLE = Path.unit_circle()
 APP_TILES = (
@@ -86,7 +86,7 @@ class Stage:
         x: float,
         y: float,
         text: str,
-        size: float = LEAD,
+        size: float = TEXT_SIZE,
         colour: str = INK,
         weight: str = "normal",
         align: Literal["left", "center", "right"] = "left",
@@ -106,9 +106,9 @@ class Stage:
             transform=self.transform,
         )
 
-    def heading(self, title: str, lead: str = "", left: float = MARGIN) -> float:
+    def heading(self, title: str, subtitle: str = "", left: float = MARGIN) -> float:
         """Write a title and a subtitle at the top, and return their lower end."""
-        return write_heading(self.figure, title, lead, left)
+        return write_heading(self.figure, title, subtitle, left)
 
     def label(
         self,
@@ -118,7 +118,7 @@ class Stage:
         align: Literal["left", "center", "right"] = "left",
     ) -> Text:
         """Write a small grey label of an axis or a panel."""
-        return self.text(x, y, text, SMALL, TEXT, align=align)
+        return self.text(x, y, text, SMALL_SIZE, TEXT, align=align)
 
     def box(
         self,
@@ -253,7 +253,7 @@ class Stage:
         return self.figure.add_axes(rectangle, zorder=zorder, **options)
 
 
-def latest(frames: Any) -> Any:
+def last_frame(frames: Any) -> Any:
     """Return the last frame of an episode.
 
     Args:
@@ -264,7 +264,7 @@ def latest(frames: Any) -> Any:
             f"frames must be a list of one episode's frames, not a {type(frames).__name__}; "
             'use films[0] after `log, films = rollout(…, record="frames")`'
         )
-    demand(frames, "frames is empty; pass at least the frame after reset()")
+    require(frames, "frames is empty; pass at least the frame after reset()")
     return frames[-1]
 
 

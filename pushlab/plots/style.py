@@ -48,8 +48,8 @@ GREY = "#76818E"
 SERIES = (BLUE, ORANGE, PURPLE, SKY)
 DASHES = ((0, ()), (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)))
 MARKERS = ("o", "s", "^", "D")
-CHANCE = "random"  # this agent always has the style below
-CHANCE_LOOK = (GREY, (0, (1.2, 1.6)), "D")
+RANDOM_AGENT = "random"  # this agent always has the style below
+RANDOM_STYLE = (GREY, (0, (1.2, 1.6)), "D")
 BOUND_DASH = (0, (4, 2.2))  # an upper bound on all agents
 BAND = 0.16  # opacity of an interval band
 
@@ -70,10 +70,10 @@ SEMANTIC = "#F2E3EE"
 DPI = 105
 FONT = "DejaVu Sans"  # ships with Matplotlib, so plots look the same everywhere
 # Font sizes in points; SMALL is the smallest.
-TITLE = 12
-LEAD = 9.5
-TICK = 9
-SMALL = 8.5
+TITLE_SIZE = 12
+TEXT_SIZE = 9.5
+TICK_SIZE = 9
+SMALL_SIZE = 8.5
 MARGIN = 24  # hundredths of an inch, on all sides
 HALO = [withStroke(linewidth=5, foreground=PAPER)]
 STYLE_FILE = files("pushlab.plots").joinpath("pushlab.mplstyle")
@@ -116,7 +116,7 @@ def blend(colour: str, share: float, background: str = PAPER) -> str:
     return to_hex(mixed)
 
 
-def deep(colour: str) -> str:
+def darken(colour: str) -> str:
     """Darken a colour so that small text in it is readable."""
     return blend(colour, 0.70, INK)
 
@@ -134,8 +134,8 @@ def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
     styles: dict[Any, tuple] = {}
     position = 0
     for name in dict.fromkeys(names):
-        if str(name).lower() == CHANCE:
-            styles[name] = CHANCE_LOOK
+        if str(name).lower() == RANDOM_AGENT:
+            styles[name] = RANDOM_STYLE
             continue
         variant = (position + position // 4) % 4
         styles[name] = (SERIES[position % 4], DASHES[variant], MARKERS[variant])
@@ -173,17 +173,17 @@ class Sheet(Figure):
         return self.bbox_inches
 
 
-def sheet(width: float, height: float, title: str = "", lead: str = "") -> Figure:
+def sheet(width: float, height: float, title: str = "", subtitle: str = "") -> Figure:
     """Return an empty figure with a heading. Its layout places axes below the heading.
 
     Args:
         width, height: Size in inches.
         title: The main finding; also the alternative text.
-        lead: Source of the numbers.
+        subtitle: Source of the numbers.
     """
     figure = Sheet(figsize=(width, height), dpi=DPI)
     Canvas(figure)
-    top = (write_heading(figure, title, lead) + 8) / 100
+    top = (write_heading(figure, title, subtitle) + 8) / 100
     margin = MARGIN / 100
     area_below = (
         margin / width,
@@ -197,7 +197,7 @@ def sheet(width: float, height: float, title: str = "", lead: str = "") -> Figur
 
 def chart(
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     ylabel: str = "",
     xlabel: str = "",
     size: tuple[float, float] = (6, 4),
@@ -209,33 +209,33 @@ def chart(
         xlabel: Label of the x axis, written at its right end.
         size: Width and height in inches.
     """
-    ax = sheet(*size, title, lead).add_subplot()
-    name_axes(ax, ylabel, xlabel)
+    ax = sheet(*size, title, subtitle).add_subplot()
+    label_axes(ax, ylabel, xlabel)
     return ax
 
 
-def name_axes(ax: Axes, ylabel: str = "", xlabel: str = "") -> None:
+def label_axes(ax: Axes, ylabel: str = "", xlabel: str = "") -> None:
     """Label the y axis above it and the x axis at its right end, and format the ticks of both."""
     if ylabel:
         ax.set_title(
             ylabel,
             loc="left",
-            size=SMALL,
+            size=SMALL_SIZE,
             weight="normal",
             color=TEXT,
             pad=8,
         )
     if xlabel:
-        ax.set_xlabel(xlabel, loc="right", size=TICK, color=TEXT)
+        ax.set_xlabel(xlabel, loc="right", size=TICK_SIZE, color=TEXT)
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: tick_name(value)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: format_tick(value)))
         axis.isDefault_majfmt = True  # Matplotlib may replace it by category names
 
 
 def write_heading(
     figure: Figure,
     title: str,
-    lead: str = "",
+    subtitle: str = "",
     left: float = MARGIN,
 ) -> float:
     """Write a title and a subtitle at the top of a figure, and return their lower end.
@@ -250,10 +250,10 @@ def write_heading(
     figure.set_label(title)
     y = 32
     for text, size, weight, colour, line_height in (
-        (title, TITLE, "bold", INK, 20),
-        (lead, LEAD, "normal", TEXT, 17),
+        (title, TITLE_SIZE, "bold", INK, 20),
+        (subtitle, TEXT_SIZE, "normal", TEXT, 17),
     ):
-        for row in wrap(plain(text), width - MARGIN - left, size, weight):
+        for row in wrap(one_line(text), width - MARGIN - left, size, weight):
             baseline = y + 0.506 * size
             figure.text(
                 left / width,
@@ -352,7 +352,7 @@ def round_limits(axis: Axis, low: float, high: float, count: int = 4) -> None:
     axis.axes.autoscale(False, axis.axis_name)
 
 
-def banded_line(
+def plot_with_band(
     ax: Axes,
     x: Any,
     means: Any,
@@ -387,7 +387,7 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
     height = ax.get_position().height * ax.figure.get_size_inches()[1] * 72
     if ax.get_subplotspec() is not None:
         height *= 0.65  # a layout will reduce it by about this factor
-    gap = 1.42 * TICK / height
+    gap = 1.42 * TICK_SIZE / height
     to_axes = ax.transScale + ax.transLimits
     heights = np.array([to_axes.transform((x, y))[1] for x, y, _, _ in labels])
     order = np.argsort(heights, kind="stable")
@@ -400,15 +400,15 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
             (7, 0),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
-            color=deep(colour),
-            size=TICK,
+            color=darken(colour),
+            size=TICK_SIZE,
             weight="bold",
             va="center",
             annotation_clip=False,
         )
 
 
-def name_rows(
+def label_rows(
     ax: Axes,
     names: Sequence[Any],
     texts: Sequence[str] = (),
@@ -420,19 +420,19 @@ def name_rows(
         texts, colours: One for each name.
     """
     count = len(names)
-    colours = [deep(colour) for colour in colours] or [INK] * count
+    colours = [darken(colour) for colour in colours] or [INK] * count
     ax.set(ylim=(count - 0.5, -0.5))
-    ax.set_yticks(range(count), [short(name, 28) for name in names])
-    ax.tick_params(axis="y", labelsize=LEAD)
+    ax.set_yticks(range(count), [shorten(name, 28) for name in names])
+    ax.tick_params(axis="y", labelsize=TEXT_SIZE)
     ax.grid(False, axis="y")
     ax.grid(True, axis="x")
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set(color=colour, weight="bold")
     for row, text in enumerate(texts):
-        write_beside(ax, row, text, colours[row])
+        label_row_end(ax, row, text, colours[row])
 
 
-def write_beside(
+def label_row_end(
     ax: Axes,
     row: float,
     text: str,
@@ -447,7 +447,7 @@ def write_beside(
         xycoords=("axes fraction", "data"),
         textcoords="offset points",
         va="center",
-        size=LEAD,
+        size=TEXT_SIZE,
         weight=weight,
         color=colour,
     )
@@ -498,7 +498,7 @@ def row_panels(
     tables: Mapping[str, pd.DataFrame],
     styles: Mapping[str, tuple],
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     sharex: bool = False,
 ) -> Figure:
     """Return a figure with a chart of rows for each table, one below the other.
@@ -509,7 +509,7 @@ def row_panels(
         sharex: Whether all charts share the x axis.
     """
     heights = [len(table) + 1.9 for table in tables.values()]
-    figure = sheet(7.4, 1 + 0.33 * sum(heights), title, lead)
+    figure = sheet(7.4, 1 + 0.33 * sum(heights), title, subtitle)
     figure.get_layout_engine().set(hspace=0.15)
     panels = figure.subplots(
         len(tables),
@@ -518,12 +518,12 @@ def row_panels(
         sharex=sharex,
     )
     intervals = pd.concat(tables.values())[["value", "low", "high"]]
-    texts = iter(interval_words(intervals.to_numpy(float)))
+    texts = iter(format_intervals(intervals.to_numpy(float)))
     for ax, (heading, table) in zip(panels[:, 0], tables.items()):
-        name_axes(ax)
+        label_axes(ax)
         ax.set_title(
             heading,
-            size=SMALL,
+            size=SMALL_SIZE,
             weight="normal",
             color=TEXT,
             pad=20,
@@ -531,7 +531,7 @@ def row_panels(
         default_texts = [next(texts) for _ in range(len(table))]
         row_styles = [styles.get(name) or styles["other"] for name in table["name"]]
         _draw_row_means(ax, table, row_styles)
-        name_rows(
+        label_rows(
             ax,
             list(table["name"]),
             table.get("words", default_texts),
@@ -548,7 +548,7 @@ def _draw_row_means(ax, table, styles):
         draw_mean(ax, style, value, row, ends, hollow=is_hollow)
 
 
-def draw_upright(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) -> None:
+def draw_vertical_line(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) -> None:
     """Draw a vertical line through a chart of rows, with text above it."""
     ax.axvline(
         x,
@@ -564,7 +564,7 @@ def draw_upright(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) -> None:
         xycoords=("data", "axes fraction"),
         textcoords="offset points",
         ha="center",
-        size=TICK,
+        size=TICK_SIZE,
     )
 
 
@@ -591,7 +591,9 @@ def text_width(text: str, size: float, weight: str = "normal") -> float:
 
 
 @functools.lru_cache(maxsize=8192)
-def fit(text: str, width: float, size: float, weight: str = "normal") -> str:
+def truncate_to_width(
+    text: str, width: float, size: float, weight: str = "normal"
+) -> str:
     """Return the text, cut with an ellipsis if it is wider than `width` hundredths of an inch."""
     if text_width(text, size, weight) <= width:
         return text
@@ -614,43 +616,43 @@ def wrap(text: str, width: float, size: float, weight: str = "normal") -> list[s
             rows.append(word)
         else:
             rows[-1] = longer
-    return [fit(row, width, size, weight) for row in rows]
+    return [truncate_to_width(row, width, size, weight) for row in rows]
 
 
-def plain(value: Any) -> str:
+def one_line(value: Any) -> str:
     r"""Return a value as one line of text without formulas.
 
     Dollar signs are escaped, so that Matplotlib draws them as they are.
 
-    >>> plain("two\n  lines"), plain(3)
+    >>> one_line("two\n  lines"), one_line(3)
     ('two lines', '3')
     """
     return " ".join(str(value).split()).replace("$", r"\$")
 
 
-def short(value: Any, max_length: int) -> str:
+def shorten(value: Any, max_length: int) -> str:
     """Return a value as one line of at most `max_length` characters."""
-    text = plain(value)
+    text = one_line(value)
     if len(text) <= max_length:
         return text
     return text[: max_length - 1] + "…"
 
 
-def spoken(name: Any) -> str:
+def readable_name(name: Any) -> str:
     """Return a column name as readable text.
 
-    >>> spoken("uniqueAppsLaunched_prev2"), spoken("info.response_time"), spoken("ledARGB")
+    >>> readable_name("uniqueAppsLaunched_prev2"), readable_name("info.response_time"), readable_name("ledARGB")
     ('unique apps launched prev2', 'response time', 'led argb')
     """
-    name = plain(name).removeprefix("info.").removeprefix("obs.")
+    name = one_line(name).removeprefix("info.").removeprefix("obs.")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return words.replace("_", " ").lower()
 
 
-def short_number(value: float) -> str:
+def format_number(value: float) -> str:
     """Format a number for a label, with about three digits, thousands separators and suffixes for large numbers.
 
-    >>> [short_number(v) for v in (0.8, -3.25, 136, 52.04, 2040.4, 3.1e7, -0.001)]
+    >>> [format_number(v) for v in (0.8, -3.25, 136, 52.04, 2040.4, 3.1e7, -0.001)]
     ['0.80', '−3.25', '136', '52.0', '2,040', '31.0 M', '0']
     """
     if np.isnan(value):
@@ -671,13 +673,13 @@ def short_number(value: float) -> str:
     return text.replace("-", "−")
 
 
-def interval_words(intervals: np.ndarray) -> list[str]:
+def format_intervals(intervals: np.ndarray) -> list[str]:
     """Format values and their intervals, with as many decimals as the narrowest interval needs.
 
     Args:
         intervals: Value, low and high of each row, shape (rows, 3). Low and high are NaN without an interval.
 
-    >>> interval_words(np.array([(0.62, 0.6, 0.65), (-0.1, -0.12, -0.03)]))
+    >>> format_intervals(np.array([(0.62, 0.6, 0.65), (-0.1, -0.12, -0.03)]))
     ['0.62, 0.60 to 0.65', '−0.10, −0.12 to −0.03']
     """
     widths = intervals[:, 2] - intervals[:, 1]
@@ -694,10 +696,10 @@ def interval_words(intervals: np.ndarray) -> list[str]:
     return texts
 
 
-def tick_name(value: float) -> str:
+def format_tick(value: float) -> str:
     """Format a number for the ticks of an axis.
 
-    >>> [tick_name(v) for v in (0.0, 2.5, -1000, 2e6)]
+    >>> [format_tick(v) for v in (0.0, 2.5, -1000, 2e6)]
     ['0', '2.5', '−1,000', '2 M']
     """
     text = f"{value / 1e6:,.6g} M" if abs(value) >= 1e6 else f"{value:,.6g}"

@@ -22,7 +22,7 @@ from IPython import get_ipython
 from matplotlib.figure import Figure
 
 from pushlab.plots.phones import phone
-from pushlab.plots.style import DISMISSED, png, short_number, spoken
+from pushlab.plots.style import DISMISSED, format_number, png, readable_name
 
 INTERVAL = 300  # milliseconds per frame of a player
 MAX_BUTTONS = 6  # with more values, a choice is a slider
@@ -160,7 +160,7 @@ class Explorer(Panel):
 
     Args:
         picture: Function of the names in `ranges` that returns a Figure or Axes.
-        say: Function of the same names that returns a sentence, for readers who can't see the picture.
+        describe: Function of the same names that returns a sentence, for readers who can't see the picture.
         ranges: name=(low, high, step) creates a slider, of integers if all three are integers. name=[values] creates
             a choice, name=True or False a checkbox. A control starts at the default of `picture`, or else at its first
             value.
@@ -187,12 +187,12 @@ class Explorer(Panel):
         self,
         picture: Callable,
         /,
-        say: Callable | None = None,
+        describe: Callable | None = None,
         **ranges: Any,
     ):
         super().__init__()
         self.picture = picture
-        self.say = say
+        self.describe = describe
         self.controls = {}
         parameters = inspect.signature(picture).parameters
         for name, values in ranges.items():
@@ -218,7 +218,7 @@ class Explorer(Panel):
     def draw(self, state: Any) -> tuple[Any, str]:
         values = self.values
         picture = self.picture(**values)
-        caption = self.say(**values) if self.say else ""
+        caption = self.describe(**values) if self.describe else ""
         return picture, caption
 
 
@@ -256,10 +256,10 @@ def lifelong_settings(log: Any) -> Explorer:
         log: See `pushlab.metrics.lifelong.lifelong_report`.
     """
     from pushlab.metrics.lifelong import Settings, lifelong_report
-    from pushlab.plots.lifelong import report_sheet, shown_metrics
+    from pushlab.plots.lifelong import report_sheet, select_metrics
 
     default_report = lifelong_report(log)
-    names = shown_metrics(default_report)
+    names = select_metrics(default_report)
 
     @functools.lru_cache(maxsize=1)
     def report_with(**values):
@@ -273,7 +273,9 @@ def lifelong_settings(log: Any) -> Explorer:
 
     def describe(**values):
         metrics = report_with(**values).lifetime.reindex(names).dropna()
-        parts = (f"{spoken(name)} {short_number(n)}" for name, n in metrics.items())
+        parts = (
+            f"{readable_name(name)} {format_number(n)}" for name, n in metrics.items()
+        )
         return "; ".join(parts)
 
     return explore(

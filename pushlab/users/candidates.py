@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pushlab.datasets.periods import User
-from pushlab.ground.arguments import in_short
 from pushlab.users.simulated import validate_codes
+from pushlab.utils.arguments import short_repr
 
 
 def catalogue_candidates(user: User) -> np.ndarray:
@@ -54,6 +54,6 @@ def candidates_for(user: User, source: Any) -> np.ndarray:
         codes = np.array([])
     if isinstance(source, str) or not codes.size:
         raise ValueError(
-            f"candidates must be 'history', 'catalogue' or an array of codes; got {in_short(source)}"
+            f"candidates must be 'history', 'catalogue' or an array of codes; got {short_repr(source)}"
         )
     return validate_codes(codes, user.schema.notification, "candidates")

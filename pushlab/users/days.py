@@ -11,19 +11,19 @@ import pandas as pd
 
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import Features
-from pushlab.ground.arguments import one_of
 from pushlab.users.phone import (
-    DAY,
     FIRST_DAY,
     MINUTE,
+    MINUTES_PER_DAY,
     PEOPLE,
-    QUARTER,
+    PERIOD_DAYS,
     SLOT_STARTS,
     SLOTS,
     simulate_arrivals,
     simulate_contexts,
     slot_number,
 )
+from pushlab.utils.arguments import validate_choice
 
 SOURCES = ("records", "generator")
 NO_ARRIVAL = -1  # a moment at which only the context changes
@@ -67,7 +67,7 @@ def days_of(user: User, source: str = "records") -> Days:
     Raises:
         ValueError: The history has no dates, or the generator is requested for a user that isn't shipped.
     """
-    if one_of("source", source, SOURCES) == "generator":
+    if validate_choice("source", source, SOURCES) == "generator":
         return _generated_days(user)
     return _recorded_days(user)
 
@@ -91,7 +91,7 @@ def _recorded_days(user):
     start = table["posted"].min().to_datetime64().astype("datetime64[D]")
     posted = _minutes_since(start, table["posted"])
     removed = _minutes_since(start, table["removed"])
-    n_days = int(posted.max() // DAY) + 1
+    n_days = int(posted.max() // MINUTES_PER_DAY) + 1
     features = user.schema.context
     clock = _clock_codes(features, table, posted)
     values_at_removal = {}
@@ -107,7 +107,7 @@ def _recorded_days(user):
     kind = np.repeat([0, 1, 2], [len(ticks), len(rows), len(rows)])
     row = np.concatenate([np.zeros(len(ticks), np.int64), rows, rows])
     order = np.lexsort((row, kind, times))
-    order = order[times[order] < n_days * DAY]
+    order = order[times[order] < n_days * MINUTES_PER_DAY]
     times = times[order]
     kind = kind[order]
     row = row[order]
@@ -123,7 +123,7 @@ def _recorded_days(user):
     is_tick = kind == 0
     is_arrival = kind == 2
     contexts[is_tick] = _set_clock(contexts[is_tick], times[is_tick], clock)
-    is_midnight = is_tick & (times % DAY == 0)
+    is_midnight = is_tick & (times % MINUTES_PER_DAY == 0)
     is_moment = is_midnight | is_arrival | _is_change(contexts)
     arrival = np.full(len(times), NO_ARRIVAL)
     arrival[is_arrival] = rows
@@ -160,7 +160,7 @@ def _clock_codes(features: Features, table, minutes):
         codes[features.components.index("day")] = np.repeat(by_day, 24)
     if "time" in features.components:
         values = features["time"].words
-        hours = (minutes % DAY // 60).astype(int)
+        hours = (minutes % MINUTES_PER_DAY // 60).astype(int)
         most_common = pd.crosstab(hours, table["time"]).idxmax(axis=1)
         by_hour = []
         for hour in range(24):
@@ -189,22 +189,22 @@ def _generated_days(user):
         raise ValueError(
             f"source='generator' needs one of the users {', '.join(PEOPLE)}; for {user.name} use source='records'"
         )
-    n_days = 2 * QUARTER
+    n_days = 2 * PERIOD_DAYS
     posted, notifications = simulate_arrivals(person, person.seed, n_days)
     values = simulate_contexts(person, person.seed, n_days)
-    minutes = slice(0, n_days * DAY)
+    minutes = slice(0, n_days * MINUTES_PER_DAY)
     contexts = user.schema.context.encode(
         {name: column[minutes] for name, column in values.items()}
     )
     is_change = _is_change(contexts)
-    is_change[::DAY] = True  # a moment at each midnight
+    is_change[::MINUTES_PER_DAY] = True  # a moment at each midnight
     changes = np.flatnonzero(is_change)
     times = np.concatenate([changes.astype(float), posted / MINUTE])
     no_arrivals = np.full(len(changes), NO_ARRIVAL)
     arrival = np.concatenate([no_arrivals, np.arange(len(posted))])
     order = np.lexsort((arrival, times))
     times = times[order]
-    midnights = np.searchsorted(times, np.arange(n_days) * float(DAY))
+    midnights = np.searchsorted(times, np.arange(n_days) * float(MINUTES_PER_DAY))
     return Days(
         dates=np.datetime64(FIRST_DAY, "D") + np.arange(n_days),
         first=np.append(midnights, len(times)),

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from pushlab.datasets.periods import Period, User
-from pushlab.ground.arguments import demand, one_of
-from pushlab.ground.store import cached, fingerprint
 from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
+from pushlab.utils.arguments import require, validate_choice
+from pushlab.utils.cache import fingerprint, load_or_compute
 
 PANEL = ("adaboost", "tree", "bayes")
 MODELS = ("logistic", "plain", *PANEL)
@@ -42,13 +42,13 @@ def fit_judge(period: Period, model: str = "logistic") -> Judge:
     Raises:
         ValueError: The model is unknown, the period is too short, or all its notifications have the same action.
     """
-    one_of("a judge", model, MODELS)
+    validate_choice("a judge", model, MODELS)
     if period.opened.all() or not period.opened.any():
         action = "opened" if period.opened.all() else "dismissed"
         raise ValueError(
             f"a judge needs opened and dismissed notifications; all {len(period):,} were {action}"
         )
-    demand(
+    require(
         len(period) > N_FOLDS,
         f"a judge needs at least {N_FOLDS + 1} notifications; got {len(period)}",
     )
@@ -70,14 +70,14 @@ def judge_for(user: User, model: str | None = None) -> Judge:
         model = "truth" if user.truth is not None else "logistic"
     if model != "truth":
         return _cached_judge(user.history, model)
-    demand(
+    require(
         user.truth is not None,
         f"the true probabilities of user {user.name} are unknown; take one of {', '.join(MODELS)}",
     )
     return SimulatedUser.from_truth(user)
 
 
-def panel_of(user: User) -> dict[str, Judge]:
+def judge_panel(user: User) -> dict[str, Judge]:
     """Return all judges that score a submission, by name.
 
     These are the truth, if the user has one, the default judge, and the original's panel.
@@ -88,7 +88,7 @@ def panel_of(user: User) -> dict[str, Judge]:
     return {name: judge_for(user, name) for name in names}
 
 
-def cutoff(judge: Judge, period: Period, opening: str) -> float:
+def opening_threshold(judge: Judge, period: Period, opening: str) -> float:
     """Return the smallest probability at which a judge opens a notification, or NaN if actions are random.
 
     Args:
@@ -99,7 +99,7 @@ def cutoff(judge: Judge, period: Period, opening: str) -> float:
             - "matched": the threshold at which the judge opens nearly as many of the period's notifications as the
               user did. Notifications with the same probability are all opened or all dismissed.
     """
-    if one_of("opening", opening, OPENINGS) != "matched":
+    if validate_choice("opening", opening, OPENINGS) != "matched":
         return float("nan") if opening == "sampled" else 0.5
     p = np.sort(judge.probability(period.context_codes, period.notification_codes))
     thresholds, first = np.unique(p, return_index=True)
@@ -113,7 +113,7 @@ def judge_report(user: User, judges: Mapping[str, Judge] | None = None) -> pd.Da
     """Compare judges on the test period, to which they were not fitted.
 
     Args:
-        judges: Judges by name; None takes `panel_of(user)`.
+        judges: Judges by name; None takes `judge_panel(user)`.
 
     Returns:
         DataFrame with a row for each judge and these columns:
@@ -128,12 +128,12 @@ def judge_report(user: User, judges: Mapping[str, Judge] | None = None) -> pd.Da
 
     test = user.test
     opened = test.opened
-    demand(
+    require(
         opened.any() and not opened.all(),
         "judges are compared on a test period with opened and dismissed notifications",
     )
     rows = []
-    for name, judge in (panel_of(user) if judges is None else judges).items():
+    for name, judge in (judge_panel(user) if judges is None else judges).items():
         p = judge.probability(test.context_codes, test.notification_codes)
         groups = np.array_split(np.argsort(p, kind="stable"), 10)
         errors = []
@@ -348,7 +348,7 @@ def _cached_judge(period, model):
         period.notification_codes,
         period.opened,
     )
-    stored = cached(
+    stored = load_or_compute(
         f"judge {model}", key, lambda: _stored_fields(fit_judge(period, model))
     )
     judge_class = TreeUser if model == "tree" else SimulatedUser

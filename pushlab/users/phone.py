@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground.files import data_dir, read_json
-from pushlab.ground.seeds import pick, pick_value, uniforms
+from pushlab.utils.files import data_dir, read_json
+from pushlab.utils.seeds import draw_uniforms, weighted_choice, weighted_index
 
-DAY = 24 * 60  # minutes
+MINUTES_PER_DAY = 24 * 60  # minutes
 FIRST_DAY = "2019-02-18"  # a Monday
-QUARTER = 84  # days in the history, and in the test period
+PERIOD_DAYS = 84  # days in the history, and in the test period
 EXTRA_DAYS = 2  # simulated after the last day, whose notifications may be removed then
 QUARTER_HOUR = 15  # minutes
 MINUTE = 60_000_000  # microseconds
@@ -135,7 +135,7 @@ def slot_number(minutes: Any) -> np.ndarray:
     >>> slot_number([0, 359.9, 360, 1439, 1440]).tolist()
     [0, 0, 1, 4, 0]
     """
-    hours = np.asarray(minutes) % DAY // 60
+    hours = np.asarray(minutes) % MINUTES_PER_DAY // 60
     return np.searchsorted(SLOT_STARTS, hours, side="right") - 1
 
 
@@ -149,7 +149,7 @@ def plan_days(person: Persona, seed: int, days: int) -> list[tuple[str, int, int
     """
     plans = [PLANS[name] for name in person.week]
     longest = max(map(len, plans))
-    draws = uniforms(seed, "days", (days, longest, 2))
+    draws = draw_uniforms(seed, "days", (days, longest, 2))
     beginnings = []
     for day in range(days):
         earliest = 0
@@ -162,11 +162,13 @@ def plan_days(person: Persona, seed: int, days: int) -> list[tuple[str, int, int
             if minute:
                 minute += person.shift
             offset = int(round((2 * v - 1) * spread))
-            minute = min(max(minute + offset, earliest), DAY)
-            beginnings.append((setting, day * DAY + minute))
+            minute = min(max(minute + offset, earliest), MINUTES_PER_DAY)
+            beginnings.append((setting, day * MINUTES_PER_DAY + minute))
             earliest = minute + QUARTER_HOUR
     stops: list[tuple[str, int, int]] = []
-    for (setting, start), (_, end) in pairwise([*beginnings, ("", days * DAY)]):
+    for (setting, start), (_, end) in pairwise(
+        [*beginnings, ("", days * MINUTES_PER_DAY)]
+    ):
         if start == end:
             continue
         if stops and stops[-1][0] == setting:
@@ -186,28 +188,28 @@ def simulate_contexts(person: Persona, seed: int, days: int) -> dict[str, np.nda
     for name, changes in person.settings.items():
         settings[name] = {**SETTINGS[name], **changes}
     stops = plan_days(person, seed, days)
-    minutes = np.arange(days * DAY)
+    minutes = np.arange(days * MINUTES_PER_DAY)
     gaps = PHONE["gaps"]
     n_quarters = len(minutes) // QUARTER_HOUR
-    quarters = uniforms(seed, "quarters", (2 + len(gaps), n_quarters))
+    quarters = draw_uniforms(seed, "quarters", (2 + len(gaps), n_quarters))
     activity, proximity, *gap_draws = np.repeat(quarters, QUARTER_HOUR, axis=1)
     context = {
-        "day": np.array(list("0123456"), dtype=object)[minutes // DAY % 7],
+        "day": np.array(list("0123456"), dtype=object)[minutes // MINUTES_PER_DAY % 7],
         "time": np.array(SLOTS, dtype=object)[slot_number(minutes)],
     }
     for name in SENSOR_FEATURES:
         context[name] = np.empty(len(minutes), dtype=object)
     level = INITIAL_LEVEL
-    stop_draws = uniforms(seed, "stops", (len(stops), 7))
+    stop_draws = draw_uniforms(seed, "stops", (len(stops), 7))
     for (name, start, end), draws in zip(stops, stop_draws):
         setting = settings[name]
         stop = slice(start, end)
         for feature, u in zip(
             ("place", "noise", "ringerMode", "lightIntensity"), draws
         ):
-            context[feature][stop] = pick_value(setting[feature], u)
+            context[feature][stop] = weighted_choice(setting[feature], u)
         for feature, u in (("activity", activity), ("proximity", proximity)):
-            context[feature][stop] = pick_value(setting[feature], u[stop])
+            context[feature][stop] = weighted_choice(setting[feature], u[stop])
         headphones, music, plugged = 100 * draws[4:]
         is_worn = headphones < setting["headphones"]
         context["headphonesIn"][stop] = str(is_worn)
@@ -246,7 +248,7 @@ def simulate_arrivals(
         short_name = name.rpartition(".")[2]
         likings[name] = person.likings.get(short_name, 10)
     times = _burst_times(person, seed, days, likings)
-    draws = uniforms(seed, "notifications", (7, len(times)))
+    draws = draw_uniforms(seed, "notifications", (7, len(times)))
     features = {
         name: np.empty(len(times), dtype=object) for name in NOTIFICATION_FEATURES
     }
@@ -257,22 +259,22 @@ def simulate_arrivals(
         rows = features["postingApp"] == name
         u = draws[:, rows]
         *values, weights = zip(*app["sends"])
-        selected = pick(weights, u[1])
+        selected = weighted_index(weights, u[1])
         category, subject = np.array(values, dtype=object)[:, selected]
         features["category"][rows] = category
         features["subject"][rows] = subject
-        updates[rows] = pick(app["updates"], u[2])
-        features["priority"][rows] = pick_value(app["priority"], u[3])
+        updates[rows] = weighted_index(app["updates"], u[2])
+        features["priority"][rows] = weighted_choice(app["priority"], u[3])
         is_ongoing = 100 * u[4] < app["ongoing"]
         features["ongoing"][rows] = np.where(is_ongoing, "True", "False")
-        features["visibility"][rows] = pick_value(app["visibility"], u[5])
-        repeats[rows] = pick(app["more"], u[6])
+        features["visibility"][rows] = weighted_choice(app["visibility"], u[5])
+        repeats[rows] = weighted_index(app["more"], u[6])
     # In a burst, each notification follows the previous one within minutes and has a higher level of updates.
     burst = np.repeat(np.arange(len(times)), repeats + 1)
     first = (np.cumsum(repeats + 1) - repeats - 1)[burst]
     position = np.arange(len(burst)) - first
     low, high = BURST_GAP
-    draws = uniforms(seed, "bursts", len(burst))
+    draws = draw_uniforms(seed, "bursts", len(burst))
     gaps = low + (draws * (high - low)).astype(np.int64)
     delay = np.cumsum(np.where(position > 0, gaps, 0))
     posted = times[burst] + delay - delay[first]
@@ -297,14 +299,14 @@ def _burst_times(person, seed, days, likings):
     week = [hours["workday"]] * 5 + [hours["weekend"]] * 2
     volume = np.array(week)
     volume = volume * np.array(person.week_volume)[:, None]
-    per_day = person.per_quarter / QUARTER
+    per_day = person.per_quarter / PERIOD_DAYS
     fraction = volume / volume.sum() * 7  # sums to 1 over the hours of a mean day
     # Probability of a burst in a minute, (weekday, hour).
     probability = per_day / mean_size * fraction / 60
-    minutes = np.arange(days * DAY)
-    u, second = uniforms(seed, "arrivals", (2, len(minutes)))
-    weekday = minutes // DAY % 7
-    hour = minutes % DAY // 60
+    minutes = np.arange(days * MINUTES_PER_DAY)
+    u, second = draw_uniforms(seed, "arrivals", (2, len(minutes)))
+    weekday = minutes // MINUTES_PER_DAY % 7
+    hour = minutes % MINUTES_PER_DAY // 60
     is_arrival = u < probability[weekday, hour]
     offsets = (second[is_arrival] * MINUTE).astype(np.int64)
     return minutes[is_arrival] * MINUTE + offsets
@@ -315,11 +317,11 @@ def _draw_apps(times, likings, u):
     names = np.array(list(APPS), dtype=object)
     apps = np.empty(len(times), dtype=object)
     minutes = times // MINUTE
-    is_weekend = minutes // DAY % 7 >= 5
+    is_weekend = minutes // MINUTES_PER_DAY % 7 >= 5
     slots = slot_number(minutes)
     for part, days in (("workday", ~is_weekend), ("weekend", is_weekend)):
         for slot in range(len(SLOTS)):
             rows = days & (slots == slot)
             weights = [likings[name] * app[part][slot] for name, app in APPS.items()]
-            apps[rows] = names[pick(weights, u[rows])]
+            apps[rows] = names[weighted_index(weights, u[rows])]
     return apps

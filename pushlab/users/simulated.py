@@ -19,11 +19,11 @@ import numpy as np
 
 from pushlab.datasets.periods import User
 from pushlab.datasets.schema import Features, Schema
-from pushlab.ground.compiled import compiled
+from pushlab.utils.compiled import compiled
 
 
 @compiled
-def add_up(weights, starts, row, action, probability):
+def fill_open_probabilities(weights, starts, row, action, probability):
     """Fill probability (n,) of opening each action (n, features), from row (n,) of weights (contexts, codes)."""
     for i in range(len(row)):
         log_odds = 0.0
@@ -86,7 +86,7 @@ class Judge:
     schema: Schema
     name: str
 
-    def chances(self, contexts: np.ndarray) -> Callable[..., None]:
+    def probability_function(self, contexts: np.ndarray) -> Callable[..., None]:
         """Return a fast function that fills probabilities of opening in these contexts.
 
         Args:
@@ -110,7 +110,9 @@ class Judge:
                 f"contexts and notifications must have equal lengths; got {len(contexts)} and {len(notifications)}"
             )
         probability = np.empty(len(contexts))
-        self.chances(contexts)(np.arange(len(contexts)), notifications, probability)
+        self.probability_function(contexts)(
+            np.arange(len(contexts)), notifications, probability
+        )
         return probability
 
 
@@ -164,7 +166,7 @@ class SimulatedUser(Judge):
             schema, float(truth["intercept"]), context, notification, pairs, "truth"
         )
 
-    def sheet(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def context_log_odds(self, contexts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights of notifications in given contexts, as two arrays.
 
         Returns:
@@ -178,16 +180,16 @@ class SimulatedUser(Judge):
 
     def log_odds(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
         """Return the log-odds of opening, (rows,), for codes of contexts and notifications, a row each."""
-        base, weights = self.sheet(contexts)
+        base, weights = self.context_log_odds(contexts)
         columns = np.asarray(notifications) + self.schema.notification.starts
         return base + np.take_along_axis(weights, columns, axis=1).sum(axis=1)
 
-    def chances(self, contexts: np.ndarray) -> Callable[..., None]:
-        base, weights = self.sheet(contexts)
+    def probability_function(self, contexts: np.ndarray) -> Callable[..., None]:
+        base, weights = self.context_log_odds(contexts)
         features = self.schema.notification
         # Exactly one code of the first feature is active, so its weights can include the base.
         weights[:, : features.sizes[0]] += base[:, None]
-        return partial(add_up, weights, features.starts)
+        return partial(fill_open_probabilities, weights, features.starts)
 
     def best_probability(
         self, contexts: np.ndarray, combinations: np.ndarray
@@ -202,7 +204,7 @@ class SimulatedUser(Judge):
         """
         from scipy.special import expit
 
-        base, weights = self.sheet(contexts)
+        base, weights = self.context_log_odds(contexts)
         features = self.schema.notification
         best = base.copy()
         is_fixed = (combinations >= 0).all(axis=0)
@@ -239,7 +241,7 @@ class TreeUser(Judge):
     share: np.ndarray
     name: str = "tree"
 
-    def chances(self, contexts: np.ndarray) -> Callable[..., None]:
+    def probability_function(self, contexts: np.ndarray) -> Callable[..., None]:
         return partial(
             fill_tree_probability,
             np.ascontiguousarray(contexts),

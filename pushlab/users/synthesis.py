@@ -27,20 +27,17 @@ import numpy as np
 import pandas as pd
 
 from pushlab.datasets.reading import CONTEXTS
-from pushlab.ground.arguments import demand, number, whole
-from pushlab.ground.files import data_dir, json_text, new_folder, read_json, write_text
-from pushlab.ground.seeds import quantile, uniforms
 from pushlab.users.phone import (
     APPS,
     CATALOGUE,
     CATALOGUE_COLUMNS,
-    DAY,
     FIRST_DAY,
     MINUTE,
+    MINUTES_PER_DAY,
     PEOPLE,
+    PERIOD_DAYS,
     PHONE,
     PLANS,
-    QUARTER,
     SETTINGS,
     SLOTS,
     Persona,
@@ -48,10 +45,19 @@ from pushlab.users.phone import (
     simulate_contexts,
     slot_number,
 )
+from pushlab.utils.arguments import require, validate_integer, validate_number
+from pushlab.utils.files import data_dir, json_text, new_folder, read_json, write_text
+from pushlab.utils.seeds import draw_uniforms, quantile
 
-__all__ = ["headroom", "make_user", "write_all", "write_catalogue", "write_user"]
+__all__ = [
+    "headroom",
+    "make_user",
+    "write_shipped_users",
+    "write_catalogue",
+    "write_user",
+]
 
-SECOND = 1_000_000  # microseconds
+MICROSECONDS_PER_SECOND = 1_000_000  # microseconds
 SCHEMA = "evalumap2019"
 HANDOUT = "handout"  # the folder for students in a folder of private users
 
@@ -88,15 +94,15 @@ def make_user(
     Raises:
         ValueError: An argument is invalid.
     """
-    seed = whole("seed", seed, 0)
-    demand(
+    seed = validate_integer("seed", seed, 0)
+    require(
         re.fullmatch(r"[a-z0-9_-]+", str(name)),
         f"name must be lower-case letters, digits, - and _; got {name!r}",
     )
     if open_rate is not None:
-        number("open_rate", open_rate, 0.02, 0.98)
+        validate_number("open_rate", open_rate, 0.02, 0.98)
     if per_quarter is not None:
-        number("per_quarter", per_quarter, 50, 20_000)
+        validate_number("per_quarter", per_quarter, 50, 20_000)
     return _build_user(str(name), draw_persona(seed, open_rate, per_quarter))
 
 
@@ -121,7 +127,7 @@ class PersonaRandom:
     """Random choices from one stream of uniform numbers."""
 
     def __init__(self, seed: int):
-        self._uniforms = iter(uniforms(seed, "persona", 1000))
+        self._uniforms = iter(draw_uniforms(seed, "persona", 1000))
 
     def choose(self, options: Sequence[Any]) -> Any:
         """Return one of the options; all are equally likely."""
@@ -334,8 +340,8 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
 # ---------------------------------------------------------------- a user
 
 
-def engage(
-    person: Persona, seed: int, days: int = 2 * QUARTER
+def simulate_engagements(
+    person: Persona, seed: int, days: int = 2 * PERIOD_DAYS
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Simulate the notifications and actions of a person on a number of days, from a Monday on.
 
@@ -361,16 +367,16 @@ def engage(
     }
     taste["intercept"] = _fit_intercept(taste, rows, person.open_rate)
     probability = open_probability(log_odds(taste, rows, rows))
-    opened = uniforms(seed, "actions", len(posted)) < probability
+    opened = draw_uniforms(seed, "actions", len(posted)) < probability
     slot = slot_number(minutes)
     medians = [
         np.array(person.response[action])[slot] for action in ("opened", "dismissed")
     ]
     median = np.where(opened, *medians)
     table = PHONE["response"]
-    draws = uniforms(seed, "responses", (2, len(posted)))
+    draws = draw_uniforms(seed, "responses", (2, len(posted)))
     multiple = quantile(table["levels"], table["multiples"], draws[0])
-    response = np.rint(SECOND * median * multiple).astype(np.int64)
+    response = np.rint(MICROSECONDS_PER_SECOND * median * multiple).astype(np.int64)
     low, high = table["seen_share"]
     removed = posted + response
     for name, values in context.items():
@@ -386,10 +392,10 @@ def engage(
 
 def _build_user(name, person):
     """Return the SyntheticUser of a Persona."""
-    rows, taste = engage(person, person.seed)
+    rows, taste = simulate_engagements(person, person.seed)
     opened = rows["opened"]
     posted = rows["posted"]
-    in_test = posted >= QUARTER * DAY * MINUTE
+    in_test = posted >= PERIOD_DAYS * MINUTES_PER_DAY * MINUTE
     open_rate = {
         "history": round(float(opened[~in_test].mean()), 4),
         "test": round(float(opened[in_test].mean()), 4),
@@ -406,7 +412,7 @@ def _build_user(name, person):
         "open_rate": open_rate,
         "response": {"unit": "seconds", "median": medians, **PHONE["response"]},
     }
-    draws = uniforms(person.seed, "contacts", (2, len(posted)))
+    draws = draw_uniforms(person.seed, "contacts", (2, len(posted)))
     is_contact = (rows["postingApp"] == "org.pushlab.chat") & (draws[0] < 0.3)
     columns = {
         **rows,
@@ -431,7 +437,7 @@ def _time_since_last_use(rows):
     uses = pd.DataFrame({"app": rows["postingApp"], "used": rows["removed"]})
     uses = uses[rows["opened"]].sort_values("used")
     last = pd.merge_asof(arrivals, uses, left_on="posted", right_on="used", by="app")
-    bounds = np.array(PHONE["last_used"]["seconds"]) * SECOND
+    bounds = np.array(PHONE["last_used"]["seconds"]) * MICROSECONDS_PER_SECOND
     # NaN, for an app that was never used, is sorted after all bounds.
     label = np.searchsorted(bounds, rows["posted"] - last["used"], side="right")
     return np.array(PHONE["last_used"]["words"], dtype=object)[label]
@@ -444,7 +450,7 @@ def _to_text(values):
 
 def _format_seconds(microseconds):
     """Return seconds with six decimals, such as "1.500000"."""
-    return np.char.mod("%.6f", microseconds / SECOND).astype(object)
+    return np.char.mod("%.6f", microseconds / MICROSECONDS_PER_SECOND).astype(object)
 
 
 def _format_dates(microseconds):
@@ -477,7 +483,7 @@ def _challenge_tables(columns, in_test):
 # ---------------------------------------------------------------- files
 
 
-def write_all(folder: Path | str) -> list[Path]:
+def write_shipped_users(folder: Path | str) -> list[Path]:
     """Write the shipped users, the catalogue, the schema and checksums; return the paths.
 
     The files are the same, byte for byte, on every machine.
@@ -540,7 +546,7 @@ def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
         FileExistsError: The folder has this user, or another catalogue or schema. Nothing is written then.
     """
     folder = Path(folder)
-    demand(
+    require(
         user.name != HANDOUT,
         f"name must not be {user.name!r}, the name of the folder of hand-outs",
     )
@@ -580,7 +586,7 @@ def _require_no_conflict(folder, name):
         raise FileExistsError(
             f"{own} is already there and not empty; take another name"
         )
-    for shared, text in shared_texts().items():
+    for shared, text in shared_files().items():
         path = folder / shared
         if path.exists() and path.read_bytes() != text.encode("utf-8"):
             raise FileExistsError(
@@ -591,11 +597,11 @@ def _require_no_conflict(folder, name):
 def write_catalogue(folder: Path | str) -> list[Path]:
     """Write catalogue.csv and schema.json into a folder; return the paths."""
     return [
-        write_text(Path(folder) / name, text) for name, text in shared_texts().items()
+        write_text(Path(folder) / name, text) for name, text in shared_files().items()
     ]
 
 
-def shared_texts() -> dict[str, str]:
+def shared_files() -> dict[str, str]:
     """Return {file name: text} of catalogue.csv and schema.json, which all synthetic users share.
 
     The schema is the challenge's, with the values of the catalogue.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import gymnasium as gym
 
-from pushlab.envs import TABLE
+from pushlab.envs import ENVIRONMENTS
 
 EMPTY = "pushlab-benchmarks/empty-v0"
 FACTORS = (1, 4, 16)  # multiples of the first size
@@ -51,7 +51,7 @@ def register_empty():
 def newest():
     """Return the registered ids of pushlab, only the newest version of each environment."""
     versions = {}
-    for name, *_ in TABLE:
+    for name, *_ in ENVIRONMENTS:
         world, version = name.rsplit("-v", 1)
         versions[world] = max(versions.get(world, 0), int(version))
     return [f"{world}-v{version}" for world, version in versions.items()]

@@ -19,9 +19,9 @@ from pushlab.users.judges import fit_judge
 from pushlab_classroom.private_users import (
     PrivateUser,
     derive,
+    expected_points_and_best,
     make_world,
     new_secret,
-    points_of,
     shuffle,
 )
 
@@ -33,7 +33,7 @@ UPLOADS = (1, 5, 10, 20)
 
 def rewards(world, code):
     """Return the points of one notification in all contexts, and the best possible points."""
-    return points_of(world, np.repeat(code[None], len(world), axis=0))
+    return expected_points_and_best(world, np.repeat(code[None], len(world), axis=0))
 
 
 def shares(number, per_quarter):

@@ -22,13 +22,19 @@ from pushlab.agents import (
     RandomCandidate,
     ThompsonSampling,
 )
-from pushlab.ground.files import data_dir
 from pushlab.metrics.estimate import mean_interval, paired_interval
 from pushlab.metrics.push import expected_points
 from pushlab.users.judges import fit_judge
-from pushlab_classroom import ClassDatabase, Refused, close_class, new_class, running
+from pushlab.utils.files import data_dir
+from pushlab_classroom import (
+    ClassDatabase,
+    Refused,
+    close_class,
+    new_class,
+    running_server,
+)
 from pushlab_classroom.private_users import derive, new_secret, private_user
-from pushlab_classroom.standings import earned, standings
+from pushlab_classroom.standings import standings, team_earnings
 
 SEED = "a simulated class"
 EPISODES = 20
@@ -41,7 +47,7 @@ LIMITS = {"requests": 1e6, "begins": 1e6}
 class TimeOnly(ThompsonSampling):
     """Thompson sampling that uses only the time of day."""
 
-    crossed = ["time"]
+    context_features = ["time"]
 
 
 HONEST = {
@@ -146,7 +152,7 @@ def main(quick=False):
     with TemporaryDirectory() as temporary, pool:
         folder = Path(temporary) / "class"
         tokens = new_class(folder, names, SEED, episodes, PER_QUARTER)
-        with running(folder, **LIMITS) as url:
+        with running_server(folder, **LIMITS) as url:
             jobs = {
                 name: pool.submit(play, name, folder, url, tokens[name], episodes)
                 for name in reversed(names)
@@ -157,7 +163,7 @@ def main(quick=False):
         close_class(folder)
         database = ClassDatabase(folder)
         board = standings(database).query("game == 'evalumap2'").set_index("team")
-        shares = earned(database, "evalumap2")
+        shares = team_earnings(database, "evalumap2")
 
     table = team_table(board, shares, true)
     print(table.to_string(index=False))

@@ -324,7 +324,7 @@ def write_results(results):
     import pandas as pd
     import table
 
-    from pushlab.ground.files import data_dir
+    from pushlab.utils.files import data_dir
 
     machine = f"{table.processor()}, {os.cpu_count()} cores, {datetime.date.today()}"
     results.insert(0, "machine", machine)

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pushlab.experiments.cells import Cell, run_cells
 from pushlab.experiments.command import cluster
-from pushlab.ground.files import data_dir
+from pushlab.utils.files import data_dir
 
 sys.path.append(str(Path(__file__).parents[2] / "studies"))  # for workers too
 from cold_start import run_one

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from pushlab.ground.files import data_dir
+from pushlab.utils.files import data_dir
 from pushlab_classroom import ClassDatabase, new_class
 
 KILL_INTERVAL = (2, 6)  # seconds

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.logs.folders import read_log, write_log
+from pushlab.logs.files import read_log, write_log
 
 COUNT = 1_000_000
 QUICK_COUNT = 10_000

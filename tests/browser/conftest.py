@@ -19,7 +19,7 @@ import nbformat
 import pytest
 from waiting import PATIENCE, wait_until
 
-from pushlab.ground.files import cache_dir
+from pushlab.utils.files import cache_dir
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 TOKEN = "pushlab"

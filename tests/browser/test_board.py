@@ -6,7 +6,7 @@ import gymnasium as gym
 import pytest
 from waiting import PATIENCE, wait_until
 
-from pushlab_classroom import new_class, running
+from pushlab_classroom import new_class, running_server
 
 pytestmark = [
     pytest.mark.slow,
@@ -37,7 +37,7 @@ def served(tmp_path_factory):
                 break
         env.close()
 
-    with running(folder) as url:
+    with running_server(folder) as url:
         for team in TEAMS[:2]:
             play(team)
         yield url, play

@@ -135,8 +135,8 @@ def reader(browser, built_book):
 def test_pages_fit_the_window_and_show_text_pictures_and_formulas(reader, name):
     for size in SIZES:
         page = reader.open(name, size)
-        faults = page.evaluate(FAULTS)
-        found = {fault: elements for fault, elements in faults.items() if elements}
+        issues = page.evaluate(FAULTS)
+        found = {issue: elements for issue, elements in issues.items() if elements}
         assert found == {}, size
         assert page.locator("article h1").is_visible()
 

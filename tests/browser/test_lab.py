@@ -49,17 +49,17 @@ def use(lab, widget):
         lab.page.locator(".widget-play").first.locator("button").nth(1).click()
 
 
-def faults(cells):
+def issues(cells):
     """Return the errors and warnings in the outputs of cells."""
-    faults = []
+    issues = []
     for cell in cells:
         for output in cell.get("outputs", []):
             # dask warns if its processes end slowly on a busy machine
             is_slow_dask = "distributed.nanny" in output.get("text", "")
             kinds = {output["output_type"], output.get("name")}
             if kinds & {"error", "stderr"} and not is_slow_dask:
-                faults.append(output)
-    return faults
+                issues.append(output)
+    return issues
 
 
 def case(path):
@@ -74,13 +74,13 @@ def case(path):
 def test_a_notebook_runs_and_its_widgets_respond(lab, path):
     lab.open(path.name)
     lab.run_all()
-    assert faults(lab.cells()) == []
+    assert issues(lab.cells()) == []
     for widget, numbers in WIDGETS.items():
         expected = path.stem[:2] in numbers.split()
         assert bool(lab.page.locator(widget).count()) == expected, widget
         if expected:
             use(lab, widget)
-    assert faults(lab.cells()) == []
+    assert issues(lab.cells()) == []
     assert lab.page.get_by_text("Error displaying widget").count() == 0
     assert lab.outside == []
     assert lab.errors == []

@@ -11,8 +11,8 @@ import gymnasium as gym
 import pytest
 from waiting import wait_until
 
-from pushlab.ground.files import data_dir
-from pushlab_classroom import ClassDatabase, new_class, running
+from pushlab.utils.files import data_dir
+from pushlab_classroom import ClassDatabase, new_class, running_server
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +95,7 @@ def test_a_class_is_played_through_nginx_with_tls(proxy, tmp_path):
         return answer.status, answer.headers, answer.read()
 
     options = {"port": port, "behind_proxy": True, "strangers": 1}
-    with running(folder, **options):
+    with running_server(folder, **options):
         url = f"https://localhost:{secure}"
         env = gym.make("pushlab/Remote-v0", url=url, token=token, scored=True)
         env.reset()

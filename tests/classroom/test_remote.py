@@ -25,8 +25,8 @@ from waiting import PATIENCE
 import pushlab
 from pushlab import agents, rollout
 from pushlab.__main__ import app
-from pushlab_classroom import ClassDatabase, new_class, replay, running
-from pushlab_classroom.client import Link, Refused
+from pushlab_classroom import ClassDatabase, new_class, replay, running_server
+from pushlab_classroom.client import Refused, ServerConnection
 from pushlab_classroom.database import EPISODES
 from pushlab_classroom.episode import ReplayedEpisode
 from pushlab_classroom.private_users import derive, new_secret
@@ -43,7 +43,7 @@ def classroom(tmp_path_factory):
     """A served class: folder, tokens by team, url."""
     folder = tmp_path_factory.mktemp("remote") / "class"
     tokens = new_class(folder, TEAMS, SEED, episodes=3, per_quarter=100, days=2)
-    with running(folder, **LAVISH) as url:
+    with running_server(folder, **LAVISH) as url:
         yield SimpleNamespace(folder=folder, tokens=tokens, url=url)
 
 
@@ -89,12 +89,12 @@ def as_lists(value):
 
 
 def like_remote(info):
-    """Return the info of a local environment, with `fates` as long as in the remote one."""
-    if "fates" not in info:
+    """Return the info of a local environment, with `statuses` as long as in the remote one."""
+    if "statuses" not in info:
         return info
     longer = np.zeros(2 * 256, np.int8)  # days * arrivals a day
-    longer[: len(info["fates"])] = info["fates"]
-    return info | {"fates": longer}
+    longer[: len(info["statuses"])] = info["statuses"]
+    return info | {"statuses": longer}
 
 
 @pytest.mark.parametrize(("game", "scored"), [("evalumap2", True), ("push", False)])
@@ -108,7 +108,7 @@ def test_equals_the_local_environment_to_the_digit(make, classroom, game, scored
     if game == "evalumap2":
         names += "candidates"
     else:
-        names += "actions fates weights worths horizon"
+        names += "actions status_names weights status_rewards horizon"
         words = env.world.decode_one(observation)
         assert words == local.world.decode_one(first)
     for name in names.split():
@@ -259,7 +259,9 @@ class Moody(BaseHTTPRequestHandler):
 def moody():
     with ThreadingHTTPServer(("127.0.0.1", 0), Moody) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield Link(f"http://127.0.0.1:{server.server_port}/", "token", PATIENCE)
+        yield ServerConnection(
+            f"http://127.0.0.1:{server.server_port}/", "token", PATIENCE
+        )
         server.shutdown()
 
 
@@ -284,7 +286,7 @@ def test_unexpected_answers_raise_clear_errors(moody):
         "/moved": "https://class.example.org/",
         "/hasty": r"too much, ask \(429\)\. Earlier steps are stored",
     }
-    impatient = Link(moody.url, "token", patience=0)
+    impatient = ServerConnection(moody.url, "token", patience=0)
     for path, message in words.items():
         with pytest.raises(ConnectionError, match=message):
             impatient.request("GET", path)
@@ -315,7 +317,7 @@ def test_a_missing_server_is_tried_for_ten_seconds(waits):
     message = "for 10 s: .*refused.*address.*running"
     with pytest.warns(UserWarning, match="trying for another 7 s"):
         with pytest.raises(ConnectionError, match=message):
-            Link(url, "token").request("GET", "/api/games/push")
+            ServerConnection(url, "token").request("GET", "/api/games/push")
     assert waits == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 3.8])
 
 
@@ -397,7 +399,7 @@ def test_an_address_without_encryption_warns(recwarn):
         ("http://[::1]:8000", 0),
     ):
         recwarn.clear()
-        Link(url, "token")
+        ServerConnection(url, "token")
         assert len(recwarn) == warnings_
 
 

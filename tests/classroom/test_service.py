@@ -17,7 +17,7 @@ from waiting import PATIENCE
 
 import pushlab
 from pushlab.__main__ import app
-from pushlab_classroom import ClassDatabase, Refused, new_class, running
+from pushlab_classroom import ClassDatabase, Refused, new_class, running_server
 from pushlab_classroom.session import ClassSession
 
 TEAMS = ["ann", "ben", "cat", "dan"]
@@ -33,7 +33,7 @@ def school(tmp_path_factory):
     """A served class: folder, tokens by team, url."""
     folder = tmp_path_factory.mktemp("school") / "class"
     tokens = new_class(folder, TEAMS, **SETTINGS)
-    with running(folder, **LIMITS) as url:
+    with running_server(folder, **LIMITS) as url:
         yield folder, tokens, url
 
 
@@ -220,7 +220,7 @@ def test_a_step_that_many_connections_send_at_once_is_made_once(school):
 def test_idle_connections_hold_up_nobody(tmp_path):
     tokens = new_class(tmp_path / "class", ["ann"], **SETTINGS)
     limits = {"connections": 60, "of_one": 40}
-    with running(tmp_path / "class", **limits) as url, ExitStack() as stack:
+    with running_server(tmp_path / "class", **limits) as url, ExitStack() as stack:
         ann = Client((None, tokens, url), "ann")
         assert ann.request("GET", "/api/games/push")[0] == 200
         own = ann.line.sock

@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 
 from pushlab import load_user
-from pushlab.ground.faults import BadData
-from pushlab.logs.folders import lifetime_log
+from pushlab.logs.files import lifetime_log
 from pushlab.metrics.push import expected_points
 from pushlab.users.simulated import SimulatedUser
+from pushlab.utils.issues import BadData
 from pushlab_classroom import (
     ClassDatabase,
     close_class,

@@ -24,7 +24,7 @@ import pushlab  # noqa: F401  the ids
 from pushlab import agents, rollout
 from pushlab.clients import to_sb3_vec
 from pushlab.experiments.cells import Cell, run_cells
-from pushlab.ground.arguments import bring
+from pushlab.utils.arguments import import_optional
 
 FOLDER = Path(__file__).parents[2] / "data" / "clients"
 SEEDS = 5
@@ -131,9 +131,9 @@ def workbook_agents(task):
         for kind in (
             agents.EpisodicAgent,
             agents.SemanticAgent,
-            agents.BothAgent,
-            agents.GivenAgent,
-            agents.LearnedAgent,
+            agents.EpisodicSemanticAgent,
+            agents.PrefilledMemoryAgent,
+            agents.LearnedMemoryAgent,
         ):
             makers[f"{kind.name} {CAPACITY}"] = partial(kind, CAPACITY)
     elif task == "recommender":
@@ -148,10 +148,10 @@ def workbook_agents(task):
             "fitted Q": lambda: agents.FittedQIteration(
                 gym.make(TASKS[task][0]).action_space.n,
                 trees=10,
-                growths=4,
-                sweeps=25,
-                leaf=5,
-                every=5,
+                forest_fits=4,
+                iterations_per_fit=25,
+                min_leaf_size=5,
+                fit_every=5,
             ),
         }
     if task in CONSTANT_TASKS:
@@ -210,7 +210,7 @@ def run_sb3(task, agent, seed):
 
     kind, policy, settings = LEARNERS[task][agent]
     settings = {
-        key: bring(value, agent) if isinstance(value, str) else value
+        key: import_optional(value, agent) if isinstance(value, str) else value
         for key, value in settings.items()
     }
     env = as_vec(task, COPIES if "PPO" in agent else 1)
@@ -219,7 +219,9 @@ def run_sb3(task, agent, seed):
         env = VecNormalize(env)
         test_env = VecNormalize(test_env, training=False, norm_reward=False)
     start = time.process_time()
-    learner = bring(kind, agent)(policy, env, seed=seed, device="cpu", **settings)
+    learner = import_optional(kind, agent)(
+        policy, env, seed=seed, device="cpu", **settings
+    )
     model = learner.learn(TASKS[task][2])
     seconds = time.process_time() - start
     if agent == "SAC":
@@ -349,7 +351,7 @@ def write(name, function, rows, axes):
 
 
 if __name__ == "__main__":
-    bring("torch", "this").set_num_threads(1)
+    import_optional("torch", "this").set_num_threads(1)
     names = [*TASKS, "speed"]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", nargs="*", default=names, help=", ".join(names))

@@ -31,8 +31,8 @@ from wrappers import BATCHED, DRAWN, WRAPPERS, DoesNotApply, needs  # in this fo
 
 import pushlab  # noqa: F401  the ids
 from pushlab import agents, rollout
-from pushlab.envs import TABLE
-from pushlab.ground.files import write_text
+from pushlab.envs import ENVIRONMENTS
+from pushlab.utils.files import write_text
 
 FILE = Path(__file__).parents[2] / "data" / "clients" / "table.csv"
 PAGE = FILE.with_name("README.md")
@@ -46,7 +46,7 @@ FAMILIES = {
     "ODE-": "ODE",
     "Credit": "Credit",
 }
-IDS = [name for name, *_ in TABLE]
+IDS = [name for name, *_ in ENVIRONMENTS]
 STEPS = 256
 CLIENTS: dict[tuple[str, str], Callable] = {}
 
@@ -443,7 +443,7 @@ def discrete_log(name, **settings):
 def l2(name, **settings):
     from l2metrics.report import MetricsReport
 
-    from pushlab.logs.folders import write_log
+    from pushlab.logs.files import write_log
 
     env = gym.make(name, max_episode_steps=8, **settings)
     log = random_log(env, episodes=4, record="episodes")

@@ -23,10 +23,10 @@ from l2metrics.report import MetricsReport
 from l2metrics.util import store_ste_data
 
 from pushlab.agents import LinearQ
-from pushlab.lifetimes.live import run_syllabus
-from pushlab.logs.folders import read_log, write_log
+from pushlab.lifetimes.runner import run_syllabus
+from pushlab.logs.files import read_log, write_log
 from pushlab.metrics.lifelong import Settings, lifelong_report
-from pushlab.metrics.lifelong.release import RELEASE_NAMES
+from pushlab.metrics.lifelong.l2metrics import L2METRICS_NAMES
 
 SAMPLES = Path(__file__).parents[1] / "samples" / "l2"
 TASKS = ("pier_one", "quay_one")
@@ -120,7 +120,7 @@ def l2metrics_values(folder, **settings):
     report.calculate()
     table = report.lifetime_metrics_df
     values = {}
-    for name in RELEASE_NAMES.values():
+    for name in L2METRICS_NAMES.values():
         values[name] = float(table[name].iloc[0]) if len(table[name]) else np.nan
     return values
 
@@ -137,7 +137,7 @@ def pushlab_values(log, experts, settings):
     )
     lifetime = lifelong_report(log, experts, settings=settings).lifetime
     values = {}
-    for name, release_name in RELEASE_NAMES.items():
+    for name, release_name in L2METRICS_NAMES.items():
         values[release_name] = float(lifetime.get(name, np.nan))
     return values
 

@@ -10,10 +10,10 @@ import minari
 
 from pushlab import RandomAgent, load_user, rollout
 from pushlab.clients import from_minari, to_minari
-from pushlab.envs import TABLE
+from pushlab.envs import ENVIRONMENTS
 
 WORLDS = [
-    *((name, {}) for name, *_ in TABLE),
+    *((name, {}) for name, *_ in ENVIRONMENTS),
     ("pushlab/ODE-HIV-v0", {"actions": "box"}),
     ("pushlab/RoomEnv-v0", {"encoding": "index", "n_agents": 2}),
 ]

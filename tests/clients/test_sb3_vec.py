@@ -12,11 +12,14 @@ from stable_baselines3.common import vec_env
 
 import pushlab  # noqa: F401  registers the ids
 from pushlab.clients import to_sb3_vec
-from pushlab.envs import LIMITS, TABLE
+from pushlab.envs import ENVIRONMENTS, MAX_EPISODE_STEPS
 
 BOX = {"actions": "box"}
 WORLDS = [
-    *((name, {"encoding": "index"} if "Room" in name else {}) for name, *_ in TABLE),
+    *(
+        (name, {"encoding": "index"} if "Room" in name else {})
+        for name, *_ in ENVIRONMENTS
+    ),
     ("pushlab/ODE-HIV-v0", BOX),
     ("pushlab/push-v0", {"max_episode_steps": 30}),
     ("pushlab/RECEnv-v0", {"max_episode_steps": 7}),
@@ -33,7 +36,7 @@ def same(a, b):
 @pytest.mark.parametrize("name, arguments", WORLDS)
 def test_batch_equals_dummy_vec_env(name, arguments):
     n = 3
-    arguments = {"max_episode_steps": LIMITS.get(name) and 20, **arguments}
+    arguments = {"max_episode_steps": MAX_EPISODE_STEPS.get(name) and 20, **arguments}
     batch = to_sb3_vec(name, n, **arguments)
     dummy = vec_env.DummyVecEnv([lambda: gym.make(name, **arguments)] * n)
     batch.seed(7)

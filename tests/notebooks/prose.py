@@ -250,7 +250,7 @@ def evaluate(kind, name, expression):
     return float(eval(expression, {**vars(module), **names}))
 
 
-def fault(number, source, available):
+def issue(number, source, available):
     """Return a message if `source` does not give `number`, else "".
 
     Args:
@@ -330,7 +330,7 @@ def complaints(notebook, solutions=None):
                     f"{place} written {len(numbers)} times, {len(sources)} sources"
                 )
             for number, source in zip(numbers, sources):
-                if message := fault(number, source, available):
+                if message := issue(number, source, available):
                     messages.append(f"{place} {message}")
         for text in listed.keys() - written.keys():
             messages.append(f"cell {position}: {text!r} is listed and not in the text")

@@ -62,7 +62,7 @@ def faults_of_outputs(outputs):
     return messages
 
 
-def faults(notebook):
+def issues(notebook):
     """Return the faults of a saved notebook, a list of str."""
     messages = [refresh.unrun_reason(notebook)]
     has_guess = False
@@ -82,13 +82,13 @@ def faults(notebook):
         if len(unwrapped.splitlines()) > MAX_CELL_LINES:
             messages.append(f"a long cell: {cell.source[:60]}")
         messages += faults_of_outputs(cell.outputs)
-    return [fault for fault in messages if fault]
+    return [issue for issue in messages if issue]
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_saved_notebook_is_complete_readable_and_in_the_normal_form(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
-    assert faults(notebook) == []
+    assert issues(notebook) == []
     assert path.stat().st_size <= MAX_NOTEBOOK_SIZE
     exercises = solutions.exercises(notebook.cells)
     wrong = solutions.wrong_answers(path.stem)
@@ -130,8 +130,8 @@ def picture(text="", alt="a"):
         (printing(picture("best 0.61"), source="x\n" * 26), "a long cell"),
     ],
 )
-def test_a_broken_rule_is_reported(notebook, fault):
-    assert fault in "\n".join(faults(notebook))
+def test_a_broken_rule_is_reported(notebook, issue):
+    assert issue in "\n".join(issues(notebook))
 
 
 @pytest.fixture

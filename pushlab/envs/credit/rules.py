@@ -29,8 +29,13 @@ from numpy import ndarray
 
 from pushlab.datasets.borrowers import BIAS, FEATURES, Borrowers
 from pushlab.envs.ode.models import updated_config
-from pushlab.ground.arguments import flag, number, some_of, whole
-from pushlab.ground.compiled import compiled_sums, inlined
+from pushlab.utils.arguments import (
+    validate_bool,
+    validate_choices,
+    validate_integer,
+    validate_number,
+)
+from pushlab.utils.compiled import compiled_fastmath, inlined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,12 +91,12 @@ def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfi
     """
     config = updated_config("credit", CreditConfig(), PRESETS, changes, preset)
     for name in ("epsilon", "l2_penalty"):
-        number(f"config: {name}", getattr(config, name), 0, MAX_PARAMETER)
+        validate_number(f"config: {name}", getattr(config, name), 0, MAX_PARAMETER)
     for name in ("penalise_bias", "memory"):
-        flag(f"config: {name}", getattr(config, name))
-    start = whole("config: start_time", config.start_time)
-    whole("config: end_time", config.end_time, start + 1)
-    names = some_of("config: changeable", config.changeable, FEATURES)
+        validate_bool(f"config: {name}", getattr(config, name))
+    start = validate_integer("config: start_time", config.start_time)
+    validate_integer("config: end_time", config.end_time, start + 1)
+    names = validate_choices("config: changeable", config.changeable, FEATURES)
     return replace(config, changeable=names)
 
 
@@ -137,7 +142,7 @@ def exp_minus(a):
     return e * e
 
 
-@compiled_sums
+@compiled_fastmath
 def risk_each(
     columns,
     labels,

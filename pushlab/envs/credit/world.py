@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.spaces import Box, Dict, Discrete
 from numpy import ndarray
 
-from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
+from pushlab.datasets.borrowers import FEATURE_LABELS, FEATURES, load_borrowers
 from pushlab.envs.credit.rules import (
     WEIGHTS,
     best_response,
@@ -25,11 +25,24 @@ from pushlab.envs.credit.rules import (
     shifted_table,
 )
 from pushlab.envs.ode.models import whynot_preset
-from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import demand, in_short, naming, numbers, one_of
+from pushlab.envs.world import World, exported_property
+from pushlab.utils.arguments import (
+    error_context,
+    require,
+    short_repr,
+    validate_array,
+    validate_choice,
+)
 
 GROUPS = ("repaid", "behind")  # label 0 and label 1
-INFO_KEYS = ("loss", "accuracy", "refused_repaid", "refused_behind", "moved", "cost")
+INFO_KEYS = (
+    "loss",
+    "accuracy",
+    "refused_repaid",
+    "refused_behind",
+    "feature_shift",
+    "cost",
+)
 MAX_WEIGHT = 20.0  # bound of the absolute value of each weight
 SLACK = 1e-9  # rounding error that bounds allow for
 
@@ -105,7 +118,7 @@ class Credit(World):
     >>> observation.shape, list(env.unwrapped.world.candidates)[1]
     ((8,), 'trained on the past')
     >>> observation, reward, terminated, truncated, info = env.step(1)
-    >>> round(reward, 3), round(info["moved"], 3)       # half of the people who fall behind are accepted
+    >>> round(reward, 3), round(info["feature_shift"], 3)       # half of the people who fall behind are accepted
     (-0.508, 0.667)
     """
 
@@ -124,22 +137,24 @@ class Credit(World):
         observe: str = "summary",
         reference: str | None = None,
     ):
-        one_of("actions", actions, ("discrete", "box"))
-        self._observation_kind = one_of("observe", observe, ("summary", "table"))
+        validate_choice("actions", actions, ("discrete", "box"))
+        self._observation_kind = validate_choice(
+            "observe", observe, ("summary", "table")
+        )
         self.config = credit_config(config, whynot_preset(reference, preset))
         self.reference = reference
         if reference is not None:
             self.config = replace(self.config, penalise_bias=False)
-        with naming("people", people):
+        with error_context("people", people):
             self.people = load_borrowers(people)
-        self.steps = self.most_steps = self.config.end_time - self.config.start_time
+        self.steps = self.max_steps = self.config.end_time - self.config.start_time
         self._changeable = self.config.changeable_indices
         self._set_actions(actions, candidates)
         self._set_observations()
 
     def _set_actions(self, actions, candidates):
         if actions == "box":
-            demand(candidates is None, "candidates need actions='discrete'")
+            require(candidates is None, "candidates need actions='discrete'")
             self.candidates = None
             shape = (len(WEIGHTS),)
             self.action_space = Box(-MAX_WEIGHT, MAX_WEIGHT, shape, np.float64)
@@ -147,9 +162,9 @@ class Credit(World):
             return
         if candidates is None:
             candidates = candidate_classifiers(self.people, self.config)
-        demand(
+        require(
             isinstance(candidates, dict) and candidates,
-            f"candidates must be {{name: weights}}; got {in_short(candidates)}",
+            f"candidates must be {{name: weights}}; got {short_repr(candidates)}",
         )
         self.candidates = {
             str(name): self._validate_weights(f"candidates: {name!r}", weights)
@@ -161,15 +176,15 @@ class Credit(World):
 
     def _validate_weights(self, name, weights, copies=None):
         """Return weights as an array (11,) or (copies, 11)."""
-        array = numbers(name, weights)
+        array = validate_array(name, weights)
         n = len(WEIGHTS)
-        demand(
+        require(
             array.shape in ((n,), (copies, n)),
             f"{name} must have {n} weights, one for each feature and the bias; got the shape {array.shape}",
         )
-        demand(
+        require(
             (np.abs(array) <= MAX_WEIGHT).all(),
-            f"{name} must have weights from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}; got {in_short(weights)}",
+            f"{name} must have weights from {-MAX_WEIGHT:g} to {MAX_WEIGHT:g}; got {short_repr(weights)}",
         )
         return array
 
@@ -259,7 +274,7 @@ class Credit(World):
             "accuracy": risk["accuracy"],
             "refused_repaid": refused[:, 0],
             "refused_behind": refused[:, 1],
-            "moved": np.sqrt(np.sum(shift * shift, axis=1)),
+            "feature_shift": np.sqrt(np.sum(shift * shift, axis=1)),
             "cost": cost(move, self.config),
             "reward": -loss if self.reference is None else loss,
         }
@@ -287,13 +302,13 @@ class Credit(World):
             **{key: outcome[key] for key in INFO_KEYS},
         }
 
-    @reading
+    @exported_property
     def time(self, env: Any) -> float:
         """The current round, or the start time before the first reset."""
         step = 0 if env.state is None else env.state["step"][0]
         return float(self.config.start_time + step)
 
-    @reading
+    @exported_property
     def features(self, env: Any) -> ndarray:
         """The current features of all people and a column of ones, (n, 11), a new array."""
         shift = 0.0 if env.state is None else env.state["shift"][0]
@@ -324,7 +339,7 @@ class Credit(World):
     def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.credit_scores` draws, a plain dict.
 
-        - `env`, `step`, `of`: Name of the world, current round, and number of rounds.
+        - `env`, `step`, `episode_length`: Name of the world, current round, and number of rounds.
         - `people`, `source`: Number of people, and their source.
         - `epsilon`, `memory`: Parameters of the config.
         - `theta`, `choice`: {weight: value} published, and the name of the candidate or None.
@@ -335,7 +350,7 @@ class Credit(World):
         - `promised`: Loss of the weights on people before they responded to them.
         - `best`: The lowest loss that can be reached, or None.
         - `shift`: {feature: distance that people have moved, in standard deviations}.
-        - `words`: {feature: label}.
+        - `feature_labels`: {feature: label}.
         - `loss`, `accuracy`, `cost`, `reward`: Results of the last round; missing before the first.
         """
         shift = state["shift"][at]
@@ -364,7 +379,7 @@ class Credit(World):
         return {
             "env": self.name,
             "step": int(state["step"][at]),
-            "of": self.steps,
+            "episode_length": self.steps,
             "epsilon": self.config.epsilon,
             "people": len(self.people),
             "source": self.people.source,
@@ -376,6 +391,6 @@ class Credit(World):
             "promised": risk["loss"][1].item(),
             "best": self.best_loss,
             "shift": dict(zip(self.config.changeable, shift.tolist())),
-            "words": dict(zip(FEATURES, WORDS)),
+            "feature_labels": dict(zip(FEATURES, FEATURE_LABELS)),
             **last_round,
         }

@@ -18,8 +18,8 @@ from pushlab.envs.ode.models import (
     read_variables,
 )
 from pushlab.envs.ode.world import MIN_LOGGED, ODE
-from pushlab.ground.arguments import demand, in_short, number
-from pushlab.ground.compiled import inlined
+from pushlab.utils.arguments import require, short_repr, validate_number
+from pushlab.utils.compiled import inlined
 
 LOG10_2 = 0.30103
 
@@ -224,8 +224,8 @@ class HIVGoal(HIV):
         goals.
 
     Reward:
-        0 if no component of the achieved goal differs from the desired goal by more than `within`, otherwise -1.
-        env.compute_reward(achieved, desired, info) returns it for one or more goals (..., 3).
+        0 if no component of the achieved goal differs from the desired goal by more than `goal_tolerance`, otherwise
+        -1. env.compute_reward(achieved, desired, info) returns it for one or more goals (..., 3).
 
     Start:
         As in `ODE-HIV-v0`, from "unhealthy".
@@ -240,8 +240,8 @@ class HIVGoal(HIV):
     Args:
         goal: {"T1": ..., "V": ..., "E": ...}; None is the healthy steady state. reset(options={"goal": ...}) sets the
             goal of an episode.
-        within: Largest difference from the goal that counts as reached, in base-10 logarithms; by default log10(2), a
-            factor of 2.
+        goal_tolerance: Largest difference from the goal that counts as reached, in base-10 logarithms; by default
+            log10(2), a factor of 2.
         arguments: The arguments of `ODE` except the model.
 
     Source:
@@ -263,7 +263,7 @@ class HIVGoal(HIV):
     def __init__(
         self,
         goal: dict[str, float] | None = None,
-        within: float = LOG10_2,
+        goal_tolerance: float = LOG10_2,
         config: Any = None,
         **arguments: Any,
     ) -> None:
@@ -275,7 +275,9 @@ class HIVGoal(HIV):
             "log_observation": True,
         }
         super().__init__(config=config, **{**defaults, **arguments})
-        self.within = float(number("within", within, above=0, most=20))
+        self.goal_tolerance = float(
+            validate_number("goal_tolerance", goal_tolerance, above=0, maximum=20)
+        )
         self._goal_columns = [self.model.names.index(name) for name in self.model.goal]
         self._goal_bounds = self._observation_bounds()[self._goal_columns]
         self._goal = self._validate_goal(self.model.goal if goal is None else goal)
@@ -288,12 +290,14 @@ class HIVGoal(HIV):
     def _validate_goal(self, goal):
         """Return the base-10 logarithms of a goal {variable: value}, (3,)."""
         names = self.model.goal
-        demand(
+        require(
             isinstance(goal, dict) and set(goal) == set(names),
-            f"a goal needs a value for each of {', '.join(names)}; got {in_short(goal)}",
+            f"a goal needs a value for each of {', '.join(names)}; got {short_repr(goal)}",
         )
         values = [
-            number(f"goal: {name}", goal[name], above=MIN_LOGGED, most=bound)
+            validate_number(
+                f"goal: {name}", goal[name], above=MIN_LOGGED, maximum=bound
+            )
             for name, bound in zip(names, self._goal_bounds.tolist())
         ]
         return np.log10(values)
@@ -328,7 +332,7 @@ class HIVGoal(HIV):
     ) -> Any:
         """Return 0.0 if a goal is achieved, otherwise -1.0, for goals (..., 3); a float for a single goal."""
         distances = np.abs(np.asarray(achieved_goal) - np.asarray(desired_goal))
-        reward = np.where(distances.max(axis=-1) <= self.within, 0.0, -1.0)
+        reward = np.where(distances.max(axis=-1) <= self.goal_tolerance, 0.0, -1.0)
         return reward if reward.ndim else float(reward)
 
     def info(self, state, outcome):
@@ -338,7 +342,10 @@ class HIVGoal(HIV):
 
     def frame(self, state, outcome, at=0):
         region = {
-            name: (10 ** (value - self.within), 10 ** (value + self.within))
+            name: (
+                10 ** (value - self.goal_tolerance),
+                10 ** (value + self.goal_tolerance),
+            )
             for name, value in zip(self.model.goal, state["goal"][at].tolist())
         }
         return {**super().frame(state, outcome, at), "goal": region}

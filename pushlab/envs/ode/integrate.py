@@ -16,7 +16,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pushlab.ground.compiled import compiled_numeric, inlined, inner, specialised
+from pushlab.utils.compiled import (
+    compiled_helper,
+    compiled_numeric,
+    inlined,
+    specialised,
+)
 
 LANES = 64  # default number of copies that are advanced together
 # `integrator` replaces these by the numbers and functions of a model.
@@ -93,7 +98,7 @@ def fill_errors(y, point, step, slopes, tolerance, lowest, errors):
             errors[i] = max(errors[i], ratio)
 
 
-@inner
+@compiled_helper
 def set_first_steps(y, slope, remaining, tries, step):
     """Set the first step of each copy so that no variable changes by more than about 10 %."""
     for i in range(y.shape[1]):

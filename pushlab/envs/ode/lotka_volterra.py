@@ -15,7 +15,7 @@ from pushlab.envs.ode.models import (
     read_variables,
 )
 from pushlab.envs.ode.world import ODE
-from pushlab.ground.compiled import inlined
+from pushlab.utils.compiled import inlined
 
 LotkaVolterraConfig = config_class(
     __name__,

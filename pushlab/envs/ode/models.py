@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pushlab.ground.arguments import demand, in_short, number, numbers, one_of
+from pushlab.utils.arguments import (
+    require,
+    short_repr,
+    validate_array,
+    validate_choice,
+    validate_number,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,8 +82,8 @@ class Model:
         dt: Length of Euler's steps; None is the adaptive solver.
         logarithmic: Whether states span orders of magnitude. Pictures and goals then use logarithms.
         goal: {variable: value} to reach, for the environment with a goal.
-        settled: Function (config, levels) that returns a complete state (variables,) from the first variables, for a
-            model whose other variables follow from these at the start. Named states then have the first variables
+        complete_state: Function (config, levels) that returns a complete state (variables,) from the first variables,
+            for a model whose other variables follow from these at the start. Named states then have the first variables
             only.
         indicators: Function (values (n, variables), dose (n, interventions), config) that returns quantities for
             pictures, {name: (n,)}.
@@ -99,7 +105,7 @@ class Model:
     dt: float | None = None
     logarithmic: bool = False
     goal: dict = field(default_factory=dict)
-    settled: Callable | None = None
+    complete_state: Callable | None = None
     indicators: Callable | None = None
 
     @property
@@ -109,7 +115,7 @@ class Model:
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """Names of the variables that an initial state needs: all, unless the model has `settled`."""
+        """Names of the variables that an initial state needs: all, unless the model has `complete_state`."""
         return self.names[: len(next(iter(self.initial_states.values())))]
 
     def config(self, changes: Any = None, preset: str | None = None) -> Any:
@@ -122,8 +128,8 @@ class Model:
         signed = ("start_time", "end_time", *self.signed)
         for name, value in vars(config).items():
             minimum = -MAX_VALUE if name in signed else 0
-            number(f"config: parameter {name}", value, minimum, MAX_VALUE)
-        demand(
+            validate_number(f"config: parameter {name}", value, minimum, MAX_VALUE)
+        require(
             config.end_time > config.start_time,
             f"config: end_time must be after start_time ({config.start_time}); got {config.end_time}",
         )
@@ -153,15 +159,15 @@ class Model:
         ]
         return pd.DataFrame(rows).set_index("parameter")
 
-    def told(
+    def plot_metadata(
         self, config: Any = None, controlled: Collection[str] | None = None
     ) -> dict[str, Any]:
         """Return a description of the model for pictures: the entry "model" of frames.
 
         - `name`, `title`, `time_unit`, `logarithmic`: Attributes of the model.
         - `variables`: {name: meaning and unit}.
-        - `interventions`: {name: description}, with `words`, the label; `own`, the dose without an
-          action; `reach`, the largest difference from it; and `held`, whether the agent sets it.
+        - `interventions`: {name: description}, with `label`, the label; `default_dose`, the dose without an
+          action; `max_deviation`, the largest difference from it; and `is_controlled`, whether the agent sets it.
 
         Args:
             config: The parameters; None for the default ones.
@@ -172,10 +178,10 @@ class Model:
         for item in self.interventions:
             dose = parameters[item.name]
             interventions[item.name] = {
-                "words": item.label,
-                "own": dose,
-                "held": controlled is None or item.name in controlled,
-                "reach": max(abs(bound - dose) for bound in item.bounds),
+                "label": item.label,
+                "default_dose": dose,
+                "is_controlled": controlled is None or item.name in controlled,
+                "max_deviation": max(abs(bound - dose) for bound in item.bounds),
             }
         return {
             "name": self.name,
@@ -194,7 +200,7 @@ class Model:
 
         Args:
             state: None for the default, a name, {variable: value}, or numbers in the order of the variables.
-            config: Parameters for `settled`; None for the default ones.
+            config: Parameters for `complete_state`; None for the default ones.
 
         Raises:
             ValueError: The name is unknown, or variables are missing, unknown or out of range.
@@ -203,31 +209,33 @@ class Model:
         if state is None:
             state = next(iter(self.initial_states))
         if isinstance(state, str):
-            state = self.initial_states[one_of(argument, state, self.initial_states)]
+            state = self.initial_states[
+                validate_choice(argument, state, self.initial_states)
+            ]
         order = ", ".join(self.levels)
         if isinstance(state, dict):
-            demand(
+            require(
                 set(state) in (set(self.names), set(self.levels)),
-                f"{argument} needs the variables {order}; got {in_short(list(state))}",
+                f"{argument} needs the variables {order}; got {short_repr(list(state))}",
             )
             state = [state[name] for name in self.names if name in state]
-        values = numbers(argument, state, of=f"in the order {order}")
+        values = validate_array(argument, state, unit=f"in the order {order}")
         has_valid_shape = values.shape in ((len(self.names),), (len(self.levels),))
-        demand(
+        require(
             has_valid_shape and ((values >= 0) & (values <= MAX_VALUE)).all(),
             f"{argument} must be {len(self.levels)} numbers from 0 to {MAX_VALUE:g}, in the order {order}; "
-            f"got {in_short(state)}",
+            f"got {short_repr(state)}",
         )
         if len(values) == len(self.names):
             return values
-        return self.settled(config or self.Config(), values)
+        return self.complete_state(config or self.Config(), values)
 
 
 def load_model(model: str | Model) -> Model:
     """Return the model of a simulator by its name; a Model is returned as it is."""
     if isinstance(model, Model):
         return model
-    name = one_of("model", model, SIMULATORS)
+    name = validate_choice("model", model, SIMULATORS)
     return import_module(f"pushlab.envs.ode.{name}").MODEL
 
 
@@ -235,22 +243,22 @@ def updated_config(
     name: str, config: Any, presets: Mapping, changes: Any, preset: str | None
 ) -> Any:
     """Return a Config, updated by a preset and then by `changes`, a dict; another Config replaces it."""
-    one_of(f"preset of {name}", preset, (None, *presets))
+    validate_choice(f"preset of {name}", preset, (None, *presets))
     if isinstance(changes, type(config)):
         return changes
-    demand(
+    require(
         changes is None or isinstance(changes, Mapping),
-        f"config must be None, a dict of parameters of {name}, or its Config; got {in_short(changes)}",
+        f"config must be None, a dict of parameters of {name}, or its Config; got {short_repr(changes)}",
     )
     valid_names = [item.name for item in fields(config)]
     for parameter in changes or {}:
-        one_of(f"config: a parameter of {name}", parameter, valid_names)
+        validate_choice(f"config: a parameter of {name}", parameter, valid_names)
     return replace(config, **{**presets.get(preset, {}), **(changes or {})})
 
 
 def whynot_preset(reference: str | None, preset: str | None) -> str | None:
     """Return the preset; with a reference, None becomes "whynot"."""
-    one_of("reference", reference, (None, "whynot-0.12"))
+    validate_choice("reference", reference, (None, "whynot-0.12"))
     return "whynot" if preset is None and reference else preset
 
 
@@ -263,7 +271,7 @@ def read_table(text: str) -> list[list[str]]:
     A line is a row. Cells are separated by two blanks or more; "-" is an empty cell.
 
     >>> read_table('''
-    ... k_1  8e-7  -  infection of type 1 cells
+    ... k_1  8e-7  -  infection unit type 1 cells
     ... ''')
     [['k_1', '8e-7', '', 'infection of type 1 cells']]
     """

@@ -45,7 +45,7 @@ from pushlab.envs.ode.models import (
     read_variables,
 )
 from pushlab.envs.ode.world import Epidemic
-from pushlab.ground.compiled import compiled_numeric, inlined
+from pushlab.utils.compiled import compiled_numeric, inlined
 
 TREND_YEAR = 2015.0  # the last year of the data; later changes are a scenario
 
@@ -202,7 +202,7 @@ def reward(before, values, dose, constants, earned):
         earned[i] = -p.C * deaths - misuse_cost - p.C2 * dose[i, 1] * values[i, 2]
 
 
-def settled(config, levels):
+def complete_state(config, levels):
     """Return the complete state, before any action and any death."""
     return np.array([*levels, 1.0, 1.0, 0.0])
 
@@ -269,7 +269,7 @@ overdose_deaths   people  deaths by overdose since the start
     derivative=derivative,
     reward=reward,
     upper_bounds=upper_bounds,
-    settled=settled,
+    complete_state=complete_state,
     interventions=read_interventions(
         """
 misuse_reduction   less misuse       0  0.3  0 0.075

@@ -9,19 +9,19 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from numpy import ndarray
 
+from pushlab.envs.env import action_validator
 from pushlab.envs.ode.integrate import LANES, integrator
 from pushlab.envs.ode.models import Model, load_model, whynot_preset
-from pushlab.envs.shell import reader_of
-from pushlab.envs.world import World, reading
-from pushlab.ground.arguments import (
-    demand,
-    flag,
-    in_short,
-    naming,
-    number,
-    numbers,
-    one_of,
-    some_of,
+from pushlab.envs.world import World, exported_property
+from pushlab.utils.arguments import (
+    error_context,
+    require,
+    short_repr,
+    validate_array,
+    validate_bool,
+    validate_choice,
+    validate_choices,
+    validate_number,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ODE(World):
         config, time, state, timestep, initial_state: As in WhyNot's environments.
         simulate(actions), counterfactual(actions): Trajectories, as DataFrames.
 
-    >>> from pushlab.envs.shell import Env
+    >>> from pushlab.envs.env import Env
     >>> env = Env(ODE, model="lotka_volterra", config={"end_time": 10})
     >>> env.config.end_time, env.time, env.timestep, env.initial_state
     (10, 0.0, 0.5, {'rabbits': 10.0, 'foxes': 5.0})
@@ -89,7 +89,7 @@ class ODE(World):
     drawing = "patient"
     simulator: str | Model = "hiv"
     options: tuple[str, ...] = ("initial_state",)
-    trail_of = ("before",)
+    trail_keys = ("before",)
     exports: tuple[str, ...] = (
         "config",
         "time",
@@ -116,7 +116,7 @@ class ODE(World):
         tolerance: float = TOLERANCE,
         dt: float | None = None,
     ) -> None:
-        demand(
+        require(
             type(self) is ODE or not isinstance(model, str),
             f"{self.name} has its own model; for another one use Env(ODE, model=...)",
         )
@@ -128,20 +128,20 @@ class ODE(World):
         length = self.config.end_time - self.config.start_time
         argument = f"timestep ({self.model.time_unit})"
         timestep = self.model.timestep if timestep is None else timestep
-        self.timestep = float(number(argument, timestep, length / 1e7, length))
-        self.steps = self.most_steps = int(np.ceil(length / self.timestep - 1e-9))
+        self.timestep = float(validate_number(argument, timestep, length / 1e7, length))
+        self.steps = self.max_steps = int(np.ceil(length / self.timestep - 1e-9))
         self._n_steps = np.array(self.steps)
         self.dt = self.model.dt
         if dt is not None:
-            self.dt = float(number("dt", dt, 1e-6, 1))
-        self._solver_limit = float(number("tolerance", tolerance, 1e-13, 1e-2))
+            self.dt = float(validate_number("dt", dt, 1e-6, 1))
+        self._solver_limit = float(validate_number("tolerance", tolerance, 1e-13, 1e-2))
         if self.dt is not None:
             self._solver_limit = self.dt
         self._compile()
-        self.noise = float(number("noise", noise, 0, 5))
-        is_box = one_of("actions", actions, ("discrete", "box")) == "box"
+        self.noise = float(validate_number("noise", noise, 0, 5))
+        is_box = validate_choice("actions", actions, ("discrete", "box")) == "box"
         self._set_actions(interventions, is_box)
-        self._set_observations(observe, flag("bins", bins), log_observation)
+        self._set_observations(observe, validate_bool("bins", bins), log_observation)
 
     def _compile(self):
         model = self.model
@@ -165,7 +165,7 @@ class ODE(World):
         if interventions is not None:
             ranges = self._validate_interventions(interventions, items, is_box)
         self._ranges = ranges
-        self.model_description = self.model.told(self.config, ranges)
+        self.model_description = self.model.plot_metadata(self.config, ranges)
         # Interventions that actions don't set have the parameters' values.
         self._default_dose = self.model.dose(self.config)
         self._columns = [list(items).index(name) for name in ranges]
@@ -186,41 +186,45 @@ class ODE(World):
 
     def _validate_interventions(self, interventions, items, is_box):
         """Return the argument `interventions` as {intervention: options or (low, high)}."""
-        demand(
+        require(
             isinstance(interventions, dict) and interventions,
-            f"interventions must be {{name: options or (low, high)}}; got {in_short(interventions)}",
+            f"interventions must be {{name: options or (low, high)}}; got {short_repr(interventions)}",
         )
         ranges = {}
         for name, value in interventions.items():
-            one_of(f"interventions: an intervention of {self.model.name}", name, items)
+            validate_choice(
+                f"interventions: an intervention of {self.model.name}", name, items
+            )
             low, high = items[name].bounds
-            doses = numbers(f"interventions: {name}", value)
+            doses = validate_array(f"interventions: {name}", value)
             is_valid = doses.ndim == 1 and len(doses)
             if is_box:
                 is_valid = doses.shape == (2,) and doses[0] < doses[1]
-            demand(
+            require(
                 is_valid and ((doses >= low) & (doses <= high)).all(),
                 f"interventions: {name} must be {'(low, high)' if is_box else 'a list of options'} from {low:g} to "
-                f"{high:g}; got {in_short(value)}",
+                f"{high:g}; got {short_repr(value)}",
             )
             ranges[name] = tuple(doses.tolist())
         return ranges
 
     def _set_observations(self, observe, bins, log_observation):
         names = self.model.names
-        observe = names if observe is None else some_of("observe", observe, names)
+        observe = (
+            names if observe is None else validate_choices("observe", observe, names)
+        )
         self.observation_names = observe
         self._observes_all = observe == names
         columns = [names.index(name) for name in observe]
         self._observed = np.array(columns)
-        self.log_observation = flag("log_observation", log_observation)
+        self.log_observation = validate_bool("log_observation", log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
         self.edges = None
         if bins:
             edges = {item.name: np.array(item.edges) for item in self.model.variables}
             self.edges = {name: edges[name] for name in observe}
             sizes = [len(edges[name]) + 1 for name in observe]
-            demand(min(sizes) > 1, f"{self.model.name} has no bins")
+            require(min(sizes) > 1, f"{self.model.name} has no bins")
             self.observation_space = MultiDiscrete(sizes)
             return
         low = np.zeros(len(observe))
@@ -248,9 +252,9 @@ class ODE(World):
             requested = options["initial_state"]
             start = self.model.state(requested, self.config)
             is_within = self._upper_bounds(start) <= self._observation_bounds()
-            demand(
+            require(
                 self.edges is not None or is_within.all(),
-                f"initial_state {in_short(requested)} can leave the observation space; "
+                f"initial_state {short_repr(requested)} can leave the observation space; "
                 f"give it as the argument initial_state of the environment instead",
             )
         state = {
@@ -346,7 +350,7 @@ class ODE(World):
         """The initial state of episodes, {variable: value}."""
         return dict(zip(self.model.names, self._start.tolist()))
 
-    @reading
+    @exported_property
     def time(self, env: Any) -> float:
         """The current time in the model's unit, or the start time before the first reset."""
         start = self.config.start_time
@@ -379,13 +383,13 @@ class ODE(World):
         needs an action for each step.
         """
         steps = len(env.trail)
-        demand(
+        require(
             steps,
             "counterfactual() needs an episode with at least one step since reset()",
         )
         table = self._trajectory(actions, env.trail[0][0], steps)
         n_actions = len(table) - 1
-        demand(n_actions == steps, f"actions: {steps} are needed; got {n_actions}")
+        require(n_actions == steps, f"actions: {steps} are needed; got {n_actions}")
         return table
 
     def _trajectory(self, actions, start, steps):
@@ -393,15 +397,15 @@ class ODE(World):
 
         is_policy = callable(actions)
         if not is_policy:
-            with naming("actions", actions):
+            with error_context("actions", actions):
                 is_single = np.ndim(actions) == len(self.action_space.shape)
                 actions = [actions] * steps if is_single else list(actions)
-            demand(
+            require(
                 len(actions) <= steps,
                 f"actions: at most {steps} are possible; got {len(actions)}",
             )
             steps = len(actions)
-        read = reader_of(self)
+        read = action_validator(self)
         values = start[None].copy()
         time = float(self.config.start_time)
         reward = np.nan
@@ -433,8 +437,8 @@ class ODE(World):
     def frame(self, state, outcome, at=0):
         """Return the data that `pushlab.plots.patient` and similar functions draw, a plain dict.
 
-        - `env`, `step`, `of`: Name of the world, steps so far, and number of steps.
-        - `model`: The description of the model, see `Model.told`.
+        - `env`, `step`, `episode_length`: Name of the world, steps so far, and number of steps.
+        - `model`: The description of the model, see `Model.plot_metadata`.
         - `time`, `end`: Current time, and time at the end of the episode, in the model's unit.
         - `state`: {variable: value}.
         - `indicators`: {name: value} computed from the state; missing if the model has none.
@@ -449,7 +453,7 @@ class ODE(World):
             "env": self.name,
             "model": self.model_description,
             "step": int(state["step"][at]),
-            "of": self.steps,
+            "episode_length": self.steps,
             "time": state["time"][at].item(),
             "end": self.config.end_time,
             "state": dict(zip(self.model.names, values[at].tolist())),
@@ -502,9 +506,9 @@ class Epidemic(ODE):
         return {**state, "start": state["values"]}
 
     def frame(self, state, outcome, at=0):
-        """Return the frame of `ODE` with `idle`, the state without any action since the start, {variable: value}."""
+        """Return the frame of `ODE` with `no_action_state`, {variable: value}: the state without any action so far."""
         values = state["start"][at : at + 1]
         for step in range(int(state["step"][at])):
             values, *_ = self.flow(values, np.array([step]), self._default_dose[None])
-        idle = dict(zip(self.model.names, values[0].tolist()))
-        return {**super().frame(state, outcome, at), "idle": idle}
+        no_action_state = dict(zip(self.model.names, values[0].tolist()))
+        return {**super().frame(state, outcome, at), "no_action_state": no_action_state}

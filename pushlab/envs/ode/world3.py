@@ -50,7 +50,7 @@ from pushlab.envs.ode.world3_equations import (
     industrial_output,
     settle,
 )
-from pushlab.ground.compiled import inlined
+from pushlab.utils.compiled import inlined
 
 USAGE = "nonrenewable_resource_usage_factor"
 GENERATION = "persistent_pollution_generation_factor"
@@ -124,7 +124,7 @@ def reward(before, values, dose, constants, earned):
         )
 
 
-def settled(config, levels):
+def complete_state(config, levels):
     """Return the state (variables,) with delays in equilibrium with `levels` (12,)."""
     y = np.zeros((len(MODEL.variables), 1))
     y[: len(levels), 0] = levels
@@ -324,7 +324,7 @@ persistent_pollution_appearance_rate_3  pollution units/year  (PPAPR, 141), stag
     derivative=derivative,
     reward=reward,
     upper_bounds=upper_bounds,
-    settled=settled,
+    complete_state=complete_state,
     indicators=indicators,
     dt=0.5,
     presets={"whynot": {"normal_life_expectancy": 32.0}},

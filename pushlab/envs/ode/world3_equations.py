@@ -8,7 +8,7 @@ year. They are written once if the values are equal. `world3.py` describes the s
 
 import numpy as np
 
-from pushlab.ground.compiled import compiled_numeric, inlined, inner
+from pushlab.utils.compiled import compiled_helper, compiled_numeric, inlined
 
 # ---------------------------------------------------------------- table functions
 
@@ -128,7 +128,7 @@ HALF_LIFE_FROM_POLLUTION = table("1 to 1001: 1 11 21 31 41")  # AHLM, 145
 # ---------------------------------------------------------------- rates
 
 
-@inner
+@compiled_helper
 def industrial_output(p, population, ic, sc, resources_left, labor, icor, scor):
     """Return industrial output, output per person, and services per person, in dollars a year.
 
@@ -140,7 +140,7 @@ def industrial_output(p, population, ic, sc, resources_left, labor, icor, scor):
     return industrial, industrial / population, sc * utilization / scor / population
 
 
-@inner
+@compiled_helper
 def food_per_person(
     p, population, land, fertility, inputs, perceived_food, industrial, yield_factor
 ):
@@ -362,7 +362,7 @@ MAX_ROUNDS = (
 CONVERGED = 1e-13  # relative change in the last round
 
 
-@inner
+@compiled_helper
 def fill_delays(y, slope, constants):
     """Set all stages of each delay to its input, computed from the slope of the first stage."""
     p = constants[0]
@@ -380,7 +380,7 @@ def fill_delays(y, slope, constants):
             y[first + 1, i] = y[first + 2, i] = y[first, i]
 
 
-@inner
+@compiled_helper
 def set_first_guess(y):
     """Set all delays to the book's first guess: 5e9 dollars of inputs, and sufficient food and labour."""
     for i in range(y.shape[1]):

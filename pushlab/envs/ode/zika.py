@@ -26,7 +26,7 @@ from pushlab.envs.ode.models import (
     read_variables,
 )
 from pushlab.envs.ode.world import Epidemic
-from pushlab.ground.compiled import inlined
+from pushlab.utils.compiled import inlined
 
 WHYNOT_DISCOUNT = 4 / 365  # 1/day
 
@@ -133,7 +133,7 @@ def reward(before, values, dose, constants, earned):
         earned[i] = -(infected + mosquitoes + controls)
 
 
-def settled(config, levels):
+def complete_state(config, levels):
     """Return the complete state: the two populations are the sums of their groups."""
     return np.array([*levels, sum(levels[:4]), sum(levels[4:])])
 
@@ -180,7 +180,7 @@ mosquito_population     mosquitoes  all mosquitoes
     derivative=derivative,
     reward=reward,
     upper_bounds=upper_bounds,
-    settled=settled,
+    complete_state=complete_state,
     interventions=read_interventions(
         """
 treated_bednet_use     bednets    0  1  -

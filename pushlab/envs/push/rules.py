@@ -16,8 +16,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from pushlab.envs.chance import uniform_at
-from pushlab.ground.compiled import compiled_in_place, inner_in_place
+from pushlab.envs.random_numbers import uniform_at
+from pushlab.utils.compiled import compiled_helper_in_place, compiled_in_place
 
 Phone = namedtuple("Phone", "core sums status deferrals since")
 
@@ -130,7 +130,7 @@ MAX_DEFERRALS = 5  # highest code, for 5 or more
 # ---------------------------------------------------------------- the user
 
 
-@inner_in_place
+@compiled_helper_in_place
 def would_open(index, moment, phone, tables):
     """Return whether the user would open a notification that is shown at the given moment.
 
@@ -142,7 +142,7 @@ def would_open(index, moment, phone, tables):
     return uniform_at(phone.sums[KEY], 2 * index) < probability
 
 
-@inner_in_place
+@compiled_helper_in_place
 def response_time(index, opened, moment, phone, tables):
     """Return minutes until an answer, drawn from the history's times for this answer and time of day."""
     slot = tables.plan[moment, SLOT]
@@ -154,7 +154,7 @@ def response_time(index, opened, moment, phone, tables):
 # ---------------------------------------------------------------- allowed actions
 
 
-@inner_in_place
+@compiled_helper_in_place
 def next_in_cache(phone):
     """Return the oldest waiting notification that hasn't been in hand at this moment, or -1."""
     core = phone.core
@@ -166,7 +166,7 @@ def next_in_cache(phone):
     return NO_NOTIFICATION
 
 
-@inner_in_place
+@compiled_helper_in_place
 def is_allowed(action, phone):
     """Return whether the action has an effect now."""
     if phone.core[IS_OVER]:
@@ -179,7 +179,7 @@ def is_allowed(action, phone):
 # ---------------------------------------------------------------- rewards and time
 
 
-@inner_in_place
+@compiled_helper_in_place
 def add_reward(part, count, phone, tables):
     """Add a part of the reward, `count` times its weight; return the sum added."""
     reward = count * tables.weights[part]
@@ -187,7 +187,7 @@ def add_reward(part, count, phone, tables):
     return reward
 
 
-@inner_in_place
+@compiled_helper_in_place
 def settle_unseen(index, offset, phone, tables):
     """Settle a notification that was never shown, and return its reward.
 
@@ -200,14 +200,14 @@ def settle_unseen(index, offset, phone, tables):
     return add_reward(P_MISSED if opened else P_SPARED, 1.0, phone, tables)
 
 
-@inner_in_place
+@compiled_helper_in_place
 def has_answered(index, opened, moment, now, phone, tables):
     """Return whether a notification shown at the given moment has been answered by now."""
     minutes = response_time(index, opened, moment, phone, tables)
     return tables.times[moment] + minutes <= now
 
 
-@inner_in_place
+@compiled_helper_in_place
 def settle_due(now, phone, tables):
     """Settle all notifications that have been answered or have expired by now (inf at the end); return their reward."""
     core = phone.core
@@ -242,7 +242,7 @@ def settle_due(now, phone, tables):
     return reward
 
 
-@inner_in_place
+@compiled_helper_in_place
 def advance_time(phone, tables):
     """Advance to the next moment: pay for waiting, settle, and receive a notification; return the reward."""
     core = phone.core
@@ -274,7 +274,7 @@ def advance_time(phone, tables):
 # ---------------------------------------------------------------- actions
 
 
-@inner_in_place
+@compiled_helper_in_place
 def defer(phone, tables):
     """Move the notification in hand to the cache; return the reward, which is negative beyond `patience`."""
     core = phone.core
@@ -290,7 +290,7 @@ def defer(phone, tables):
     return add_reward(P_ENDLESS, float(count), phone, tables)
 
 
-@inner_in_place
+@compiled_helper_in_place
 def take_action(action, phone, tables):
     """Take one step; return the reward. A phone at its end doesn't change."""
     core = phone.core
@@ -338,13 +338,13 @@ def take_action(action, phone, tables):
 # ---------------------------------------------------------------- observations
 
 
-@inner_in_place
+@compiled_helper_in_place
 def count_code(count):
     """Return the code of a count's range."""
     return COUNT_CODES[min(count, len(COUNT_CODES) - 1)]
 
 
-@inner_in_place
+@compiled_helper_in_place
 def age_code(minutes):
     """Return the code of an age's range."""
     code = 0
@@ -353,7 +353,7 @@ def age_code(minutes):
     return code
 
 
-@inner_in_place
+@compiled_helper_in_place
 def write_notification(index, start, phone, tables, observation):
     """Write a notification's codes and deferrals to observation[start:]; return the position after them.
 
@@ -371,7 +371,7 @@ def write_notification(index, start, phone, tables, observation):
     return stop + 1
 
 
-@inner_in_place
+@compiled_helper_in_place
 def write_observation(phone, tables, observation):
     """Write the codes that the world's `observation_names` names."""
     core = phone.core

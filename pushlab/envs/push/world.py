@@ -12,12 +12,19 @@ import pandas as pd
 from gymnasium.spaces import Discrete, MultiDiscrete
 
 from pushlab.datasets.periods import User
+from pushlab.envs.env import INTEGER_TYPES, SingleCopy
 from pushlab.envs.evalumap import UserWorld, broadcast_option
-from pushlab.envs.push import rules, story
-from pushlab.envs.shell import INTEGER_TYPES, SingleCopy
-from pushlab.ground.arguments import demand, in_short, is_number, number, one_of, whole
-from pushlab.users.days import DAY, ResponseTimes, days_of, slot_number
-from pushlab.users.judges import cutoff
+from pushlab.envs.push import decoding, rules
+from pushlab.users.days import MINUTES_PER_DAY, ResponseTimes, days_of, slot_number
+from pushlab.users.judges import opening_threshold
+from pushlab.utils.arguments import (
+    is_number,
+    require,
+    short_repr,
+    validate_choice,
+    validate_integer,
+    validate_number,
+)
 
 # Weights of the reward parts, fixed before any agent was trained.
 WEIGHTS = {
@@ -140,15 +147,15 @@ class Push(UserWorld):
         (by the agent), "cached" (deferrals), "expired", "forbidden"; of settled notifications "opens", "refusals"
         (dismissed by the user), "missed", "spared". "load", notifications shown per day; "delay", mean minutes from
         arrival to showing, 0 if none was shown; "parts.<part>", each part of the reward so far. With several users
-        "user", the index of the user in the list. Also "hand" and "fates":
+        "user", the index of the user in the list. Also "hand" and "statuses":
 
         The notifications of an episode are numbered from 0 in order of arrival. info["hand"] is the number of the one
-        in hand, or -1. info["fates"], int8 (maximum arrivals in an episode,), has the status of each, a code of
-        `world.fates`: ahead, in hand, waiting, shown (no answer yet), unseen (dismissed by the agent, not settled),
-        opened, refused, missed, spared (these two: dismissed by the agent), "expired, missed", "expired, spared". The
-        last six are final, with the reward `world.worths[code]`. Comparing two infos shows which notifications were
-        settled between them, and the reward of each. Logs of `rollout` omit "fates"; `events()` returns a table with
-        one row per notification and its reward.
+        in hand, or -1. info["statuses"], int8 (maximum arrivals in an episode,), has the status of each, a code of
+        `world.status_names`: ahead, in hand, waiting, shown (no answer yet), unseen (dismissed by the agent, not
+        settled), opened, refused, missed, spared (these two: dismissed by the agent), "expired, missed", "expired,
+        spared". The last six are final, with the reward `world.status_rewards[code]`. Comparing two infos shows which
+        notifications were settled between them, and the reward of each. Logs of `rollout` omit "statuses"; `events()`
+        returns a table with one row per notification and its reward.
 
     Args:
         user: Name of a shipped user, a folder, a User, or a list of them with one schema.
@@ -183,10 +190,10 @@ class Push(UserWorld):
     uniforms = 2
     options = ("day", "user")
     exports = ("events",)
-    unlogged = ("fates",)
+    unlogged_info = ("statuses",)
     can_advance_ended = True
     actions = rules.ACTIONS
-    fates = rules.STATUSES
+    status_names = rules.STATUSES
 
     def __init__(
         self,
@@ -203,16 +210,22 @@ class Push(UserWorld):
         **weights: float,
     ):
         super().__init__(user, judge)
-        default_weights, default_patience = REWARDS[one_of("rewards", rewards, REWARDS)]
+        default_weights, default_patience = REWARDS[
+            validate_choice("rewards", rewards, REWARDS)
+        ]
         self.weights = dict(default_weights)
         for part, weight in weights.items():
-            one_of("an argument for a part of the reward", part, WEIGHTS)
-            self.weights[part] = float(number(part, weight))
-        self.max_age = float(number("max_age", max_age, 0, math.inf, of="minutes"))
-        self.max_forbidden = whole("max_forbidden", max_forbidden, 1)
+            validate_choice("an argument for a part of the reward", part, WEIGHTS)
+            self.weights[part] = float(validate_number(part, weight))
+        self.max_age = float(
+            validate_number("max_age", max_age, 0, math.inf, unit="minutes")
+        )
+        self.max_forbidden = validate_integer("max_forbidden", max_forbidden, 1)
         if patience is None:
             patience = default_patience
-        self.patience = number("patience", patience, 0, math.inf, of="deferrals")
+        self.patience = validate_number(
+            "patience", patience, 0, math.inf, unit="deferrals"
+        )
 
         tables = build_tables(self.users, self.judges, source, opening, self.max_age)
         self.dates = tables.pop("dates")
@@ -224,7 +237,7 @@ class Push(UserWorld):
             own_days = np.flatnonzero(self.owner == index)
             low, high = day_range(days, len(own_days))
             unit = f"days of user {user.name},"
-            whole("horizon", horizon, 1, high - low, of=unit)
+            validate_integer("horizon", horizon, 1, high - low, unit=unit)
             starts.append(own_days[low : high - horizon + 1])
         self._starts = np.concatenate(starts)
         # Number of arrivals before each day.
@@ -241,7 +254,9 @@ class Push(UserWorld):
             limits=np.nan_to_num(np.array(limits, float)),
             highest_codes=self._set_spaces(),
         )
-        self.worths = np.append(0.0, self.tables.weights)[list(rules.STATUS_PARTS)]
+        self.status_rewards = np.append(0.0, self.tables.weights)[
+            list(rules.STATUS_PARTS)
+        ]
 
     def _set_spaces(self):
         """Set the spaces and the names of their components; return the highest codes of the observation."""
@@ -338,10 +353,10 @@ class Push(UserWorld):
                 matches = dates == np.datetime64(requested, "D")
         except (ValueError, TypeError):
             matches = np.zeros(len(days), bool)
-        demand(
+        require(
             matches.any(),
             f"the option day must be a date from {dates[0]} to {dates[-1]}, or its number from "
-            f"{numbers.min()} to {numbers.max()}; got {in_short(requested)}",
+            f"{numbers.min()} to {numbers.max()}; got {short_repr(requested)}",
         )
         return days[matches]
 
@@ -391,7 +406,7 @@ class Push(UserWorld):
         if len(self.users) > 1:
             info["user"] = core[rules.USER]
         info["hand"] = core[rules.HAND]
-        info["fates"] = status
+        info["statuses"] = status
         return info
 
     def elapsed_minutes(self, core: np.ndarray) -> np.ndarray:
@@ -400,22 +415,22 @@ class Push(UserWorld):
         last = core[:, rules.END_MOMENT] - 1
         now = self.tables.times[np.minimum(core[:, rules.MOMENT], last)]
         is_over = core[:, rules.IS_OVER] == 1
-        return np.where(is_over, self.horizon * float(DAY), now - begin)
+        return np.where(is_over, self.horizon * float(MINUTES_PER_DAY), now - begin)
 
     def single_copy(self) -> SinglePhone:
         return SinglePhone(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.inbox` draws; its docstring lists the keys."""
-        return story.make_frame(self, state, outcome, at)
+        return decoding.make_frame(self, state, outcome, at)
 
     def decode_one(self, observation: Any) -> dict[str, str]:
         """Return an observation in words, a dict by `observation_names`; a set-valued feature has one entry."""
-        return story.words_of(self, observation)
+        return decoding.decode_observation(self, observation)
 
     def events(self, env: Any) -> pd.DataFrame:
-        """Return the notifications that have arrived, a DataFrame with one row each; see `story.events_table`."""
-        return story.events_table(self, env.state)
+        """Return the notifications that have arrived, a DataFrame with one row each; see `decoding.events_table`."""
+        return decoding.events_table(self, env.state)
 
 
 class SinglePhone(SingleCopy):
@@ -440,7 +455,7 @@ class SinglePhone(SingleCopy):
         first = self.state["core"][:, rules.FIRST_DAY]
         self._times = world.tables.times
         self._begin = float(self._times[world.first[first[0]]])
-        self._end = world.horizon * float(DAY)
+        self._end = world.horizon * float(MINUTES_PER_DAY)
         self._day = int(world._day_numbers(first)[0])
         return self._observation[0].copy(), self._info()
 
@@ -502,8 +517,8 @@ def build_tables(
         moment = arrived[row] + delay
         notifications = np.ascontiguousarray(days.notifications[row])
         probabilities = np.empty(len(row))
-        judge.chances(days.contexts)(moment, notifications, probabilities)
-        threshold = cutoff(judge, user.history, opening)
+        judge.probability_function(days.contexts)(moment, notifications, probabilities)
+        threshold = opening_threshold(judge, user.history, opening)
         if not np.isnan(threshold):
             probabilities = (probabilities >= threshold).astype(float)
         responses = ResponseTimes.fit(user.history)
@@ -513,7 +528,7 @@ def build_tables(
             np.where(has_arrival, arrival, rules.NO_NOTIFICATION),
             slot_number(days.times),
             day_index + offsets["dates"],
-            days.times % DAY // 60,
+            days.times % MINUTES_PER_DAY // 60,
         ]
         cell_offset = np.array([offsets["response_minutes"], 0])
         part = {
@@ -544,10 +559,10 @@ def day_range(days: Any, count: int) -> tuple[int, int]:
         return round(low * count), round(high * count)
     message = (
         f"days must be None, {', '.join(map(repr, SPANS))} or a pair of day numbers (first, after the last) "
-        f"from 0 to {count}; got {in_short(days)}"
+        f"from 0 to {count}; got {short_repr(days)}"
     )
-    demand(isinstance(days, (tuple, list)) and len(days) == 2, message)
+    require(isinstance(days, (tuple, list)) and len(days) == 2, message)
     low, high = days
     is_valid = is_number(low) and is_number(high) and 0 <= low < high <= count
-    demand(is_valid, message)
+    require(is_valid, message)
     return int(low), int(high)

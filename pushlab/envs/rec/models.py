@@ -14,8 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground.arguments import in_short, number, one_of, whole
-from pushlab.ground.compiled import compiled
+from pushlab.utils.arguments import (
+    short_repr,
+    validate_choice,
+    validate_integer,
+    validate_number,
+)
+from pushlab.utils.compiled import compiled
 
 Array = np.ndarray
 Responses = tuple[Array, Array]  # rewards (n,) and next states (n, state_dim)
@@ -87,8 +92,8 @@ class BaseUserModel(ABC):
         overrides = {"user_preference_dynamics", "reward_function"} & vars(cls).keys()
         if overrides and not {"respond", "_move"} & vars(cls).keys():
             cls.respond = BaseUserModel.respond  # type: ignore[method-assign]
-            if "expect" not in vars(cls):
-                cls.expect = BaseUserModel.expect  # type: ignore[method-assign]
+            if "expected_step" not in vars(cls):
+                cls.expected_step = BaseUserModel.expected_step  # type: ignore[method-assign]
 
     @abstractmethod
     def user_preference_dynamics(
@@ -157,7 +162,7 @@ class BaseUserModel(ABC):
             )
         return rewards, next_states
 
-    def expect(
+    def expected_step(
         self, states: Array, actions: Array, item_feature_vector: Array
     ) -> Responses:
         """Return expected rewards (n,) and next states (n, state_dim), for planners.
@@ -175,7 +180,7 @@ class BaseUserModel(ABC):
         if array.shape != shape or not np.isfinite(array).all():
             raise ValueError(
                 f"{type(self).__name__}.{method} must return finite numbers of shape {shape}; "
-                f"got {in_short(value)}"
+                f"got {short_repr(value)}"
             )
         return array
 
@@ -236,7 +241,7 @@ class UserModel(BaseUserModel):
 
     def __init__(self, *, alpha: float = 1.0, **settings: Any):
         super().__init__(**settings)
-        self.alpha = float(number("alpha", alpha, 0, 1))
+        self.alpha = float(validate_number("alpha", alpha, 0, 1))
 
     @property
     def n_draws(self) -> int:  # type: ignore[override]
@@ -270,7 +275,7 @@ class UserModel(BaseUserModel):
             return engagement + self.reward_std * noise, next_states
         return engagement, next_states
 
-    def expect(
+    def expected_step(
         self, states: Array, actions: Array, item_feature_vector: Array
     ) -> Responses:
         engagement, next_states = self._move(states, actions, item_feature_vector)
@@ -319,15 +324,15 @@ class Satiation(UserModel):
     The state is the preference, then the satiation with each item, which the agent doesn't observe.
 
     Args:
-        keep: Fraction of the satiation that remains after a step, from 0 to below 1.
+        retention: Fraction of the satiation that remains after a step, from 0 to below 1.
         weight: Reward lost by a satiation of 1.
 
     Reward:
         preference · item - weight × satiation with the item, then noise or a binary reward as in `UserModel`.
 
     Dynamics:
-        Satiation with an item becomes `keep` × (satiation + 1) if it was shown, otherwise `keep` × satiation. The
-        preference doesn't change.
+        Satiation with an item becomes `retention` × (satiation + 1) if it was shown, otherwise `retention` × satiation.
+        The preference doesn't change.
 
     Source:
         Leqi, Kılınç-Karzan, Lipton & Montgomery (2021), Rebounding bandits for modeling satiation effects, NeurIPS 34,
@@ -336,10 +341,10 @@ class Satiation(UserModel):
 
     name = "satiation"
 
-    def __init__(self, *, keep: float = 0.7, weight: float = 0.3, **settings: Any):
+    def __init__(self, *, retention: float = 0.7, weight: float = 0.3, **settings: Any):
         super().__init__(**settings, alpha=0.0)
-        self.keep = float(number("keep", keep, 0, below=1))
-        self.weight = float(number("weight", weight, 0))
+        self.retention = float(validate_number("retention", retention, 0, below=1))
+        self.weight = float(validate_number("weight", weight, 0))
 
     def initial_state(self, preferences: Array, n_items: int) -> Array:
         return np.hstack([preferences, np.zeros((len(preferences), n_items))])
@@ -351,7 +356,7 @@ class Satiation(UserModel):
         engagement = liking - self.weight * states[shown]
         next_states = states.copy()
         next_states[shown] += 1
-        next_states[:, dim:] *= self.keep
+        next_states[:, dim:] *= self.retention
         return engagement, next_states
 
 
@@ -370,23 +375,25 @@ def build_user_model(model: Any, random_state: int, **settings: Any) -> BaseUser
     0.25
     """
     if isinstance(model, str):
-        model = MODELS[one_of("UserModel by name", model, MODELS)]
+        model = MODELS[validate_choice("UserModel by name", model, MODELS)]
     if isinstance(model, Mapping):
         arguments = dict(model)
-        name = one_of("UserModel by name", arguments.pop("name", model), MODELS)
+        name = validate_choice(
+            "UserModel by name", arguments.pop("name", model), MODELS
+        )
         model = MODELS[name](**arguments)
     if isinstance(model, type) and issubclass(model, BaseUserModel):
         model = model(**settings, random_state=random_state)
     if not isinstance(model, BaseUserModel):
         raise ValueError(
-            f"UserModel must be a subclass or an instance of BaseUserModel; got {in_short(model)}"
+            f"UserModel must be a subclass or an instance of BaseUserModel; got {short_repr(model)}"
         )
     model = copy(model)
     for name, value in settings.items():
         if getattr(model, name, None) is None:
             setattr(model, name, value)
         elif name.endswith("dim"):
-            whole(f"{name} of UserModel", getattr(model, name), value, value)
-    one_of("reward_type of UserModel", model.reward_type, REWARD_TYPES)
-    number("reward_std of UserModel", model.reward_std, 0)
+            validate_integer(f"{name} of UserModel", getattr(model, name), value, value)
+    validate_choice("reward_type of UserModel", model.reward_type, REWARD_TYPES)
+    validate_number("reward_std of UserModel", model.reward_std, 0)
     return model

@@ -10,8 +10,14 @@ from gymnasium.spaces import Box, Discrete
 
 from pushlab.envs.rec import models
 from pushlab.envs.world import World
-from pushlab.ground.arguments import in_short, number, numbers, one_of, whole
-from pushlab.ground.compiled import compiled_in_place
+from pushlab.utils.arguments import (
+    short_repr,
+    validate_array,
+    validate_choice,
+    validate_integer,
+    validate_number,
+)
+from pushlab.utils.compiled import compiled_in_place
 
 ITEM_NAMES = (
     "news jazz sport cooking travel garden film chess science fashion history games "
@@ -109,19 +115,21 @@ class RECEnv(World):
         item_names: Sequence[str] | None = None,
         reference: str | None = None,
     ):
-        self.step_per_episode = whole("step_per_episode", step_per_episode, 1)
-        self.most_steps = self.step_per_episode
+        self.step_per_episode = validate_integer(
+            "step_per_episode", step_per_episode, 1
+        )
+        self.max_steps = self.step_per_episode
         self._episode_length = np.array(self.step_per_episode)
-        self.n_items = whole("n_items", n_items, 1)
-        self.n_users = whole("n_users", n_users, 1)
-        item_dim = whole("item_feature_dim", item_feature_dim, 1)
-        user_dim = whole("user_feature_dim", user_feature_dim, 1)
+        self.n_items = validate_integer("n_items", n_items, 1)
+        self.n_users = validate_integer("n_users", n_users, 1)
+        item_dim = validate_integer("item_feature_dim", item_feature_dim, 1)
+        user_dim = validate_integer("user_feature_dim", user_feature_dim, 1)
         self.user_feature_dim = user_dim
-        self.obs_std = number("obs_std", obs_std, 0)
-        number("reward_std", reward_std, 0)
-        one_of("reward_type", reward_type, models.REWARD_TYPES)
-        one_of("reference", reference, (None, "recgym-0.2.1"))
-        seed = whole("random_state", random_state or 0, 0)
+        self.obs_std = validate_number("obs_std", obs_std, 0)
+        validate_number("reward_std", reward_std, 0)
+        validate_choice("reward_type", reward_type, models.REWARD_TYPES)
+        validate_choice("reference", reference, (None, "recgym-0.2.1"))
+        seed = validate_integer("random_state", random_state or 0, 0)
 
         # RECGym draws users before items from NumPy's legacy generator; the same seed
         # gives the same users and items here.
@@ -150,7 +158,7 @@ class RECEnv(World):
                 f"got {user_dim} and {item_dim}"
             )
         self.reward_type = self.user_model.reward_type
-        self.starts = self._initial_states(is_normalised=reference is None)
+        self.initial_states = self._initial_states(is_normalised=reference is None)
 
         self._noise_column = max(1, self.user_model.n_draws)
         self.uniforms = self._noise_column + (user_dim if self.obs_std else 0)
@@ -164,7 +172,7 @@ class RECEnv(World):
             users = self._requested_users(options["user_id"], len(draws))
         steps = np.zeros(len(draws), np.int64)
         return self._with_noise(
-            {"user": users, "step": steps, "state": self.starts[users]}, draws
+            {"user": users, "step": steps, "state": self.initial_states[users]}, draws
         )
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
@@ -190,16 +198,16 @@ class RECEnv(World):
     def info(self, state: dict, outcome: dict | None) -> dict:
         return {"user_id": state["user"], "state": state["state"]}
 
-    def expect(
+    def expected_step(
         self, states: np.ndarray, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return expected rewards (n,) and next states (n, state_dim), for planners."""
-        return self.user_model.expect(states, actions, self.items)
+        return self.user_model.expected_step(states, actions, self.items)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.shelf` draws, a plain dict.
 
-        - `env`, `user`, `step`, `of`: Name of the world, index of the user, steps so far, and number
+        - `env`, `user`, `step`, `episode_length`: Name of the world, index of the user, steps so far, and number
           of steps.
         - `preference`: The user's current true preference, a list (user_feature_dim,).
         - `items`, `item_names`: Features (n_items, item_feature_dim) and names, lists.
@@ -210,7 +218,7 @@ class RECEnv(World):
             "env": self.name,
             "user": int(state["user"][at]),
             "step": int(state["step"][at]),
-            "of": self.step_per_episode,
+            "episode_length": self.step_per_episode,
             "preference": state["state"][at, : self.user_feature_dim].tolist(),
             "items": self.items.tolist(),
             "item_names": list(self.item_names),
@@ -244,7 +252,7 @@ class RECEnv(World):
             return (*ITEM_NAMES[: self.n_items], *numbered)
         if not isinstance(names, (list, tuple)) or len(names) != self.n_items:
             raise ValueError(
-                f"item_names must be a list of {self.n_items} names, one for each item; got {in_short(names)}"
+                f"item_names must be a list of {self.n_items} names, one for each item; got {short_repr(names)}"
             )
         return tuple(map(str, names))
 
@@ -253,11 +261,11 @@ class RECEnv(World):
         users = np.asarray(user_id)
         if users.dtype.kind not in "iu" or users.shape not in ((), (n_copies,)):
             raise ValueError(
-                f"user_id must be an integer, or one for each of the {n_copies} copies; got {in_short(user_id)}"
+                f"user_id must be an integer, or one for each of the {n_copies} copies; got {short_repr(user_id)}"
             )
         if users.min() < 0 or users.max() >= self.n_users:
             raise ValueError(
-                f"user_id must be from 0 to {self.n_users - 1}; got {in_short(user_id)}"
+                f"user_id must be from 0 to {self.n_users - 1}; got {short_repr(user_id)}"
             )
         return np.full(n_copies, users, np.int64)
 
@@ -285,7 +293,7 @@ def feature_matrix(
     if value is None:
         matrix = rng.uniform(-1.0, 1.0, shape)
     else:
-        matrix = numbers(name, value, shape)
+        matrix = validate_array(name, value, shape)
     norm = np.linalg.norm(matrix, ord=2)
     if norm == 0:
         raise ValueError(f"{name} is all zeros, so it cannot be normalised")

@@ -36,15 +36,15 @@ import gymnasium as gym
 import numpy as np
 
 from pushlab import agents
-from pushlab.agents.lifelong import Wrapped
+from pushlab.agents.lifelong import LifelongAgent
 from pushlab.agents.protocol import Agent
-from pushlab.experiments.bench.protocol import DoesNotFit, Trial, call_maker
-from pushlab.ground.arguments import bring
+from pushlab.experiments.bench.protocol import Trial, UnsupportedTask, call_maker
+from pushlab.utils.arguments import import_optional
 
 BATCH_SIZE = 64  # of PPO; a shortened rollout is a multiple of it
 
 
-class FromHistory(Wrapped):
+class FromHistory(LifelongAgent):
     """Agent created by `make(history)` when it is fitted to a history, and by `make(None)` before."""
 
     def __init__(self, make):
@@ -59,12 +59,12 @@ def _action_kind(trial):
     """Return the subject of a task's decisions: "notifications", "arrivals", "memory" or "numbers"."""
     if isinstance(getattr(trial.world, "candidates", None), np.ndarray):
         return "notifications"
-    if hasattr(trial.world, "fates"):
+    if hasattr(trial.world, "status_names"):
         return "arrivals"
     return "numbers" if trial.task.capacity is None else "memory"
 
 
-def entrant(
+def agent_maker(
     task_kind: str | None = None, **makers: Callable[..., Agent]
 ) -> Callable[[Trial], Agent]:
     """Return a function that creates the agent for a trial, or raises DoesNotFit.
@@ -76,10 +76,10 @@ def entrant(
 
     def make(trial):
         if task_kind not in (None, trial.task.kind):
-            raise DoesNotFit(f"is for {task_kind} tasks only")
+            raise UnsupportedTask(f"is for {task_kind} tasks only")
         kind = _action_kind(trial)
         if kind not in makers:
-            raise DoesNotFit(f"is not for tasks with {kind}")
+            raise UnsupportedTask(f"is not for tasks with {kind}")
         return call_maker(makers[kind], trial)
 
     return make
@@ -92,47 +92,54 @@ def _offline_model(history):
 def _fitted_q(trial):
     world = trial.world
     length = getattr(world, "steps", None) or getattr(world, "step_per_episode", 1)
-    every = max(1, trial.task.steps // length // 3)
+    fit_every = max(1, trial.task.steps // length // 3)
     if trial.task.kind == "lifetime":
-        every = 100
+        fit_every = 100
     n_actions = world.action_space.n
     return agents.FittedQIteration(
-        n_actions, trees=10, growths=4, sweeps=25, leaf=5, every=every
+        n_actions,
+        trees=10,
+        forest_fits=4,
+        iterations_per_fit=25,
+        min_leaf_size=5,
+        fit_every=fit_every,
     )
 
 
 def _memory_entrant(agent_class):
-    return entrant(memory=lambda trial: agent_class(trial.task.capacity))
+    return agent_maker(memory=lambda trial: agent_class(trial.task.capacity))
 
 
-random = entrant(
+random = agent_maker(
     notifications=agents.RandomCandidate,
     arrivals=agents.RandomAgent,
     memory=agents.RandomAgent,
     numbers=agents.RandomAgent,
 )
-left_alone = entrant(
+left_alone = agent_maker(
     numbers=lambda trial: agents.Constant(4 if trial.task.system == "World3" else 0)
 )
-most_opened = entrant(notifications=partial(FromHistory, agents.MostOpened))
-eps_greedy = entrant(notifications=agents.EpsilonGreedy)
-thompson = entrant(notifications=agents.ThompsonSampling)
-linucb = entrant(notifications=agents.LinUCB, numbers=agents.LinUCBItem)
-offline_model = entrant("offline", notifications=partial(FromHistory, _offline_model))
-do_not_disturb = entrant(arrivals=agents.DoNotDisturb)
-q_table = entrant(arrivals=agents.QTable)
-linear_q = entrant(arrivals=agents.LinearArrivalQ, numbers=agents.LinearQ)
-fitted_q = entrant(numbers=_fitted_q)
-both_memories = _memory_entrant(agents.BothAgent)
-given_memory = _memory_entrant(agents.GivenAgent)
-learned_memory = _memory_entrant(agents.LearnedAgent)
-told = entrant(
-    "lifetime",
-    arrivals=partial(agents.Told, agents.LinearArrivalQ),
-    numbers=partial(agents.Told, agents.LinearQ),
+most_opened = agent_maker(notifications=partial(FromHistory, agents.MostOpened))
+eps_greedy = agent_maker(notifications=agents.EpsilonGreedy)
+thompson = agent_maker(notifications=agents.ThompsonSampling)
+linucb = agent_maker(notifications=agents.LinUCB, numbers=agents.LinUCBItem)
+offline_model = agent_maker(
+    "offline", notifications=partial(FromHistory, _offline_model)
 )
-recognises = entrant(
-    "lifetime", arrivals=partial(agents.Recognising, agents.LinearArrivalQ)
+do_not_disturb = agent_maker(arrivals=agents.DoNotDisturb)
+q_table = agent_maker(arrivals=agents.QTable)
+linear_q = agent_maker(arrivals=agents.LinearArrivalQ, numbers=agents.LinearQ)
+fitted_q = agent_maker(numbers=_fitted_q)
+both_memories = _memory_entrant(agents.EpisodicSemanticAgent)
+given_memory = _memory_entrant(agents.PrefilledMemoryAgent)
+learned_memory = _memory_entrant(agents.LearnedMemoryAgent)
+told = agent_maker(
+    "lifetime",
+    arrivals=partial(agents.TaskAwareAgent, agents.LinearArrivalQ),
+    numbers=partial(agents.TaskAwareAgent, agents.LinearQ),
+)
+recognises = agent_maker(
+    "lifetime", arrivals=partial(agents.TaskInferringAgent, agents.LinearArrivalQ)
 )
 
 
@@ -154,7 +161,7 @@ def workbook(trial: Trial) -> Agent:
 # ---------------------------------------------------------------- learners of other libraries
 
 
-class Outside(Agent):
+class ExternalLearner(Agent):
     """Agent for algorithms with the interface of stable-baselines3, which have their own training loop.
 
     It gets environments in the benchmark's standard form (`standard_env`). After training, `model` is the library's
@@ -179,13 +186,13 @@ class Outside(Agent):
         self, name: str, algorithm: str, rollout: int, policy: str = "MlpPolicy"
     ) -> None:
         self.name = name
-        self._make = partial(bring(algorithm, name), policy, device="cpu")
+        self._make = partial(import_optional(algorithm, name), policy, device="cpu")
         self._has_masks = algorithm.endswith(":MaskablePPO")
         self._rollout = rollout
 
     def train(self, env: gym.Env, steps: int, seed: int) -> None:
         """Learn from at most `steps` steps, a multiple of the rollout's length."""
-        bring("torch", self.name).set_num_threads(1)
+        import_optional("torch", self.name).set_num_threads(1)
         rollout = min(self._rollout, max(steps // BATCH_SIZE * BATCH_SIZE, 4))
         settings = {"n_steps": rollout} if rollout < self._rollout else {}
         self.model = self._make(env, seed=seed, **settings)
@@ -205,12 +212,12 @@ class Outside(Agent):
 
 
 # Mnih et al. (2015), Human-level control through deep reinforcement learning, Nature 518.
-dqn = partial(Outside, "dqn", "stable_baselines3:DQN", 4)
+dqn = partial(ExternalLearner, "dqn", "stable_baselines3:DQN", 4)
 # Schulman et al. (2017), Proximal policy optimization algorithms, arXiv:1707.06347.
-ppo = partial(Outside, "ppo", "stable_baselines3:PPO", 2048)
+ppo = partial(ExternalLearner, "ppo", "stable_baselines3:PPO", 2048)
 # PPO with masked actions: Huang & Ontañón (2022), FLAIRS 35. It equals `ppo` if all actions are allowed.
-maskable_ppo = partial(Outside, "maskable_ppo", "sb3_contrib:MaskablePPO", 2048)
+maskable_ppo = partial(ExternalLearner, "maskable_ppo", "sb3_contrib:MaskablePPO", 2048)
 # PPO with a recurrent network (LSTM). It takes at least six times as long as `ppo`.
 recurrent_ppo = partial(
-    Outside, "recurrent_ppo", "sb3_contrib:RecurrentPPO", 128, "MlpLstmPolicy"
+    ExternalLearner, "recurrent_ppo", "sb3_contrib:RecurrentPPO", 128, "MlpLstmPolicy"
 )

@@ -31,10 +31,10 @@ from pushlab.experiments.bench.tasks import (
 )
 from pushlab.experiments.cells import Cell, run_cells, status
 from pushlab.experiments.sweep import load_factory
-from pushlab.ground.arguments import demand
-from pushlab.ground.commands import ended_by, say
-from pushlab.ground.files import write_text
-from pushlab.ground.tables import read_table, word
+from pushlab.utils.arguments import require
+from pushlab.utils.commands import echo, exit_on_error
+from pushlab.utils.files import write_text
+from pushlab.utils.tables import read_table, text_rule
 
 SEEDS = {VERSION: 5, QUICK: 3}
 COLUMNS = {
@@ -83,7 +83,7 @@ def run_bench(
     selected = selected or [*read_tasks(version)]
     makers = {agent_label(name): load_factory(name) for name in names}
     is_unique = len(makers) == len(names)
-    demand(is_unique, f"two of the agents {', '.join(names)} have the same label")
+    require(is_unique, f"two of the agents {', '.join(names)} have the same label")
     runs = range(seeds or SEEDS[version])
     cells = []
     for label, task, seed in itertools.product(makers, selected, runs):
@@ -127,7 +127,7 @@ def add_rows(file: Path, scores: pd.DataFrame, version: str) -> None:
     new = scores.assign(version=version)[REFERENCE]
     old = new[:0]
     if file.exists():
-        old = read_table(file, dict.fromkeys(REFERENCE, word()), others=False)
+        old = read_table(file, dict.fromkeys(REFERENCE, text_rule()), allow_extra=False)
     is_replaced = (old["version"] == version) & old["agent"].isin(new["agent"])
     table = pd.concat([old[~is_replaced], new])
     table = table.sort_values(["version", "agent"], kind="stable")
@@ -179,17 +179,17 @@ def bench(
 
     version = QUICK if quick else VERSION
     task_names = tasks.split(",") if tasks else None
-    with ended_by(2):
+    with exit_on_error(2):
         tables = run_bench(agent, out, version, task_names, seeds, workers)
         failed = tables["failed"]
         scores = tables["scores"]
         means = scores.pivot_table("normalised", "task", "agent", sort=False)
-        say(f"{version}: normalised scores\n{means.round(3).to_string()}")
+        echo(f"{version}: normalised scores\n{means.round(3).to_string()}")
         for label in map(agent_label, agent):
             folder = out / label if len(agent) > 1 else out
-            say(write_report(folder, tables, label, version))
+            echo(write_report(folder, tables, label, version))
         n_unsupported = len(tables["unfit"])
-        say(f"{n_unsupported} tasks not supported, {len(failed)} runs failed")
+        echo(f"{n_unsupported} tasks not supported, {len(failed)} runs failed")
         if reference is not None and failed.empty:
             add_rows(reference, scores, version)
     if len(failed):

@@ -8,7 +8,7 @@ each task and seed. It acts (`act(observation, info, explore)`) and may learn (`
 `pushlab.agents.Agent`. It can also have
 
 - train(env, steps, seed): its own training loop, for learners of other libraries. `env` is a plain Gymnasium
-  environment. Its step raises `BudgetSpent` after `steps` steps; don't catch this error, or stop earlier
+  environment. Its step raises `BudgetExceeded` after `steps` steps; don't catch this error, or stop earlier
 - fit(history): learning from a `pushlab.datasets.periods.Period`, for the offline challenge. An agent without it trains
   in a simulation, with a judge fitted to that history
 - standard = True: environments in the standard form, with a Discrete action, a flat Box float32 observation and
@@ -16,8 +16,8 @@ each task and seed. It acts (`act(observation, info, explore)`) and may learn (`
 
 `env.task` is the Task (`pushlab.experiments.bench.tasks`). Agents with a memory must respect its `capacity`. **A task
 that an agent doesn't support** is reported and doesn't count against the agent: `make(env)` raises
-`DoesNotFit("reason")`. Lifetimes don't support agents with `train` or `standard`, since they call `act` and `learn` in
-unchanged environments.
+`UnsupportedTask("reason")`. Lifetimes don't support agents with `train` or `standard`, since they call `act` and
+`learn` in unchanged environments.
 
 **Protocol.** Each combination of agent, task and seed is a separate run. The agent learns for `steps` steps
 (learn=True, explore=True), in episodes whose seeds follow from the run's seed. An agent without `learn` skips this
@@ -54,7 +54,7 @@ from gymnasium import spaces, wrappers
 from pushlab.agents.memory import BELIEF, DECISIONS, EPISODE, MemoryAgent
 from pushlab.agents.protocol import Agent, as_agent
 from pushlab.experiments.bench.tasks import Task
-from pushlab.ground.seeds import episode_seed, part_seed
+from pushlab.utils.seeds import episode_seed, part_seed
 
 TRAINING = 0  # parts of a run with seeds of their own
 EVALUATION = 1
@@ -69,11 +69,11 @@ ORACLE = (
 )  # entries of info hidden from agents
 
 
-class BudgetSpent(Exception):
+class BudgetExceeded(Exception):
     """Error raised by a step beyond the budget of training steps."""
 
 
-class DoesNotFit(Exception):
+class UnsupportedTask(Exception):
     """Error raised by an agent's maker if the agent doesn't support the task, with the reason."""
 
 
@@ -142,7 +142,7 @@ class Trial(gym.Wrapper):
         """Take a step. Raises BudgetSpent beyond the budget."""
         self._forbid_if(self._is_over)
         if self.step_count == self._budget:
-            raise BudgetSpent("the task's budget of training steps is used up")
+            raise BudgetExceeded("the task's budget of training steps is used up")
         observation, reward, terminated, truncated, info = self.env.step(action)
         self.step_count += 1
         value = self.task.value
@@ -247,7 +247,7 @@ class MemoryManager(MemoryAgent):
     split = (0.5, 0.5)
     decision = EPISODE
 
-    def keep(self, placement, episodic, semantic):
+    def store_placement(self, placement, episodic, semantic):
         if self.decision == EPISODE:
             return episodic.store(placement)
         if self.decision == BELIEF:
@@ -293,13 +293,15 @@ def make_agent(make: Callable, trial: Trial) -> Agent:
     """Return a fresh agent for a trial.
 
     Raises:
-        DoesNotFit: The agent doesn't support the task.
+        UnsupportedTask: The agent doesn't support the task.
         TypeError: `make` didn't return an agent.
     """
     agent = as_agent(call_maker(make, trial))
     is_external = hasattr(agent, "train") or getattr(agent, "standard", False)
     if trial.task.kind == "lifetime" and is_external:
-        raise DoesNotFit("a lifetime needs act and learn, in unchanged environments")
+        raise UnsupportedTask(
+            "a lifetime needs act and learn, in unchanged environments"
+        )
     return agent
 
 
@@ -320,7 +322,7 @@ def run_task(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
     run = _run_lifetime if task.kind == "lifetime" else _run_users
     try:
         score, steps = run(make, task, seed)
-    except DoesNotFit as reason:
+    except UnsupportedTask as reason:
         return {"unfit": [{"reason": str(reason)}]}
     return {
         "scores": [{"score": score, "steps": steps}],
@@ -330,14 +332,14 @@ def run_task(make: Callable, task: Task, seed: int) -> dict[str, list[dict]]:
 
 def _run_users(make, task, seed):
     """Return the mean score over the task's users and the total number of training steps."""
-    users = range(len(task.each))
+    users = range(len(task.user_arguments))
     scores, steps = zip(*(_run_user(make, task, seed, user) for user in users))
     return sum(scores) / len(scores), sum(steps)
 
 
 def _run_user(make, task, seed, user_index):
     """Return the score and the number of training steps of a fresh agent with one of the task's users."""
-    arguments = task.each[user_index]
+    arguments = task.user_arguments[user_index]
     training_seed = part_seed(seed, TRAINING, user_index)
     is_online = task.kind == "online"
     simulation = {}
@@ -367,7 +369,7 @@ def _train(agent, trial, seed):
     if trial.task.kind == "offline" and hasattr(agent, "fit"):
         agent.fit(trial.world.user.history)
     elif hasattr(agent, "train"):
-        with suppress(BudgetSpent):
+        with suppress(BudgetExceeded):
             # Many libraries accept only seeds of 32 bits.
             agent.train(trial, trial.task.steps, seed % 2**32)
     elif can_learn or trial.task.kind == "online":
@@ -378,7 +380,7 @@ def _play(agent, trial, seed, learning, episodes=UNLIMITED):
     """Play this number of episodes, or as many as the budget allows."""
     from pushlab.logs.rollout import rollout
 
-    with suppress(BudgetSpent):
+    with suppress(BudgetExceeded):
         rollout(
             trial,
             agent,
@@ -393,7 +395,7 @@ def _play(agent, trial, seed, learning, episodes=UNLIMITED):
 
 def _run_lifetime(make, task, seed):
     """Return the mean reward per episode in tests of tasks that were trained before, and the training steps."""
-    from pushlab.lifetimes.live import make_envs, run_syllabus
+    from pushlab.lifetimes.runner import make_envs, run_syllabus
     from pushlab.lifetimes.syllabi import read_syllabus
 
     syllabus = read_syllabus(task.env)

@@ -15,9 +15,9 @@ from pathlib import Path
 import pandas as pd
 
 from pushlab.experiments.bench.tasks import QUICK, read_reference, task_table
-from pushlab.ground.files import write_bytes, write_text
 from pushlab.metrics import estimate
-from pushlab.plots.scores import score_words
+from pushlab.plots.scores import format_score
+from pushlab.utils.files import write_bytes, write_text
 
 PACKAGES = [
     "pushlab",
@@ -187,13 +187,13 @@ def _versions():
 def _interval(statistic, *scores):
     """Return a statistic of score matrices as text, with its interval if there are several runs."""
     if min(map(len, scores)) == 1:
-        return score_words(statistic(*scores))
+        return format_score(statistic(*scores))
     return _format(estimate.stratified_interval(scores[0], statistic, *scores[1:]))
 
 
 def _format(interval, *scale):
     """Return a value and its interval as text, with the digits that the scale (random, best) needs."""
-    value, *ends = [score_words(x, *scale) for x in interval if pd.notna(x)]
+    value, *ends = [format_score(x, *scale) for x in interval if pd.notna(x)]
     return f"{value} [{', '.join(ends)}]" if ends else value
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import pandas as pd
 
-from pushlab.ground.arguments import one_of
-from pushlab.ground.files import data_dir, read_json
+from pushlab.utils.arguments import validate_choice
+from pushlab.utils.files import data_dir, read_json
 
 VERSION = "pushlab-bench-1"
 QUICK = "pushlab-bench-1-quick"
@@ -57,7 +57,7 @@ class Task(NamedTuple):
     capacity: int | None = None
 
     @property
-    def each(self) -> list[dict]:
+    def user_arguments(self) -> list[dict]:
         """Arguments of the environment, one dict per user."""
         users = self.arguments.get("user")
         if isinstance(users, list):
@@ -68,7 +68,7 @@ class Task(NamedTuple):
         """Return an environment for training, or for scored episodes.
 
         Args:
-            arguments: One of the dicts in `each`.
+            arguments: One of the dicts in `user_arguments`.
             scored: Whether the environment is for scored episodes.
         """
         arguments = {**arguments, **(self.judged_on if scored else {})}
@@ -85,7 +85,7 @@ def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
     >>> len(read_tasks()) >= 14, read_tasks("pushlab-bench-1-quick")[0].steps < read_tasks()[0].steps
     (True, True)
     """
-    column = VERSIONS.index(one_of("version", version, VERSIONS))
+    column = VERSIONS.index(validate_choice("version", version, VERSIONS))
     tasks = []
     for entry in read_json(data_dir() / "bench" / "tasks.json")["tasks"]:
         entry["steps"] = entry["steps"][column]
@@ -97,7 +97,7 @@ def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
 def find_task(name: str, version: str = VERSION) -> Task:
     """Return the task with this name. Raises ValueError if there is none; the message lists all names."""
     tasks = {task.name: task for task in read_tasks(version)}
-    return tasks[one_of("task", name, tasks)]
+    return tasks[validate_choice("task", name, tasks)]
 
 
 def task_table(version: str = VERSION) -> pd.DataFrame:

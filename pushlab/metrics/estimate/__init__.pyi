@@ -8,9 +8,9 @@ from .intervals import median_time as median_time
 from .intervals import paired_interval as paired_interval
 from .intervals import pilot_spread as pilot_spread
 from .intervals import power as power
+from .intervals import proportion_interval as proportion_interval
 from .intervals import runs_needed as runs_needed
-from .intervals import share_interval as share_interval
-from .intervals import simultaneous as simultaneous
+from .intervals import simultaneous_intervals as simultaneous_intervals
 from .scores import Permutation as Permutation
 from .scores import expanded_percentiles as expanded_percentiles
 from .scores import interquartile_mean as interquartile_mean

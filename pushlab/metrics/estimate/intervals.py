@@ -6,7 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import demand, floats, numbers, share
+from pushlab.utils.arguments import (
+    float_array,
+    require,
+    validate_array,
+    validate_fraction,
+)
 
 MAX_RUNS = 10_000_000
 
@@ -37,7 +42,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     - 83, 85 and 87 % for lognormal values, since few runs rarely show the long tail. An interval of the logarithm, or
       of `interquartile_mean`, is better there
     - for runs that are 0 or 1: 67, 89 and 92 % of a true proportion of 0.8; 41, 65 and 88 % of 0.9; 23, 40 and 64 % of
-      0.95. Use `share_interval` there
+      0.95. Use `proportion_interval` there
 
     Args:
         values: Array (runs,), at least two runs.
@@ -64,7 +69,7 @@ def half_width(
     """Return half the width of Student's t interval, for standard deviations (ddof 1) and numbers of values."""
     from scipy.stats import t
 
-    share("level", level)
+    validate_fraction("level", level)
     freedom = np.maximum(np.asarray(count) - 1, 1)
     quantile = t.ppf((1 + level) / 2, freedom)
     return quantile * deviation / np.sqrt(count)
@@ -87,7 +92,7 @@ def paired_interval(
     return mean_interval(_difference(values, baseline), level)
 
 
-def share_interval(
+def proportion_interval(
     successes: ArrayLike,
     trials: ArrayLike,
     level: float = 0.95,
@@ -102,13 +107,13 @@ def share_interval(
     Source:
         Wilson (1927), Probable inference, the law of succession, J. Am. Stat. Assoc. 22, 209-212.
 
-    >>> interval = share_interval(5, 10)
+    >>> interval = proportion_interval(5, 10)
     >>> round(interval.mean, 3), round(interval.low, 3), round(interval.high, 3)
     (0.5, 0.237, 0.763)
     """
     from scipy.special import ndtri
 
-    share("level", level)
+    validate_fraction("level", level)
     successes = np.asarray(successes, float)
     trials = np.asarray(trials, float)
     is_valid = (trials >= 1) & (successes >= 0) & (successes <= trials)
@@ -171,7 +176,7 @@ def crossed_interval(
     """
     from scipy.stats import t
 
-    share("level", level)
+    validate_fraction("level", level)
     if baseline is not None:
         values = _difference(values, baseline)
     grid = finite_matrix("values", values, ("row", "column"), 2, 2)
@@ -199,7 +204,7 @@ def crossed_interval(
 # ---------------------------------------------------------------- many comparisons
 
 
-def simultaneous(
+def simultaneous_intervals(
     samples: Mapping[str, Any] | Sequence,
     level: float = 0.95,
     interval: Callable = mean_interval,
@@ -220,13 +225,13 @@ def simultaneous(
     Source:
         Dunn (1961), Multiple comparisons among means, J. Am. Stat. Assoc. 56, 52-64.
 
-    >>> simultaneous({"a": [1.0, 2.0, 3.0]})["a"] == mean_interval([1.0, 2.0, 3.0])
+    >>> simultaneous_intervals({"a": [1.0, 2.0, 3.0]})["a"] == mean_interval([1.0, 2.0, 3.0])
     True
-    >>> simultaneous([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]])[1] == mean_interval([5.0, 6.0, 7.0], level=0.975)
+    >>> simultaneous_intervals([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]])[1] == mean_interval([5.0, 6.0, 7.0], level=0.975)
     True
     """
-    share("level", level)
-    demand(len(samples), "samples is empty: there are no values to compare")
+    validate_fraction("level", level)
+    require(len(samples), "samples is empty: there are no values to compare")
     level_of_each = 1 - (1 - level) / len(samples)
     if not hasattr(samples, "items"):
         return [interval(values, level=level_of_each) for values in samples]
@@ -269,28 +274,30 @@ class MedianTime(NamedTuple):
 
     Attributes:
         median, low, high: Times.
-        watched: The longest time limit.
+        follow_up_time: The longest time limit.
     """
 
     median: float
     low: float
     high: float
-    watched: float
+    follow_up_time: float
 
     def __str__(self) -> str:
         median, low, high = map(self._text, self[:3])
-        is_never_reached = np.isinf(self.median) and self.low >= self.watched
+        is_never_reached = np.isinf(self.median) and self.low >= self.follow_up_time
         if low == high or is_never_reached:
             return median
         return f"{median} [{low}, {high}]"
 
     def _text(self, time):
-        return f"{time:.3g}" if np.isfinite(time) else f"{self.watched:g} or more"
+        return (
+            f"{time:.3g}" if np.isfinite(time) else f"{self.follow_up_time:g} or more"
+        )
 
 
 def median_time(
     times: ArrayLike,
-    watched: ArrayLike,
+    follow_up_time: ArrayLike,
     level: float = 0.95,
 ) -> MedianTime:
     """Compute the median of times, some of which were not reached within a time limit.
@@ -302,7 +309,7 @@ def median_time(
 
     Args:
         times: Array of times, inf if not reached.
-        watched: Time limit of each, an array of the same length, or one number.
+        follow_up_time: Time limit of each, an array of the same length, or one number.
         level: Coverage of the interval from order statistics, which is exact if all times were reached. Otherwise a
             time that was not reached counts as reached right after its limit for the lower end, and as never reached
             for the upper end. With fewer than 6 times at 95 % the interval is from 0 to inf. With 10 and 20 times the
@@ -312,25 +319,27 @@ def median_time(
         Kaplan & Meier (1958), Nonparametric estimation from incomplete observations, J. Am. Stat. Assoc. 53, 457-481,
         by scipy.stats.ecdf; David & Nagaraja (2003), Order statistics, 7.1, for the interval.
 
-    >>> median_time([3, 5, np.inf], watched=[10, 10, 4]).median         # at 5, one half of those still observed
+    >>> median_time([3, 5, np.inf], follow_up_time=[10, 10, 4]).median         # at 5, one half of those still observed
     5.0
-    >>> print(median_time([25, 26, 38, 49, 50, 82], watched=100), "and", median_time([7, np.inf, np.inf], 100))
+    >>> print(median_time([25, 26, 38, 49, 50, 82], follow_up_time=100), "and", median_time([7, np.inf, np.inf], 100))
     43.5 [25, 82] and 100 or more [0, 100 or more]
     """
     from scipy.stats import binom
 
-    share("level", level)
-    times = floats("times", times)
-    watched = np.broadcast_to(numbers("watched", watched), times.shape)
+    validate_fraction("level", level)
+    times = float_array("times", times)
+    follow_up_time = np.broadcast_to(
+        validate_array("follow_up_time", follow_up_time), times.shape
+    )
     is_reached = np.isfinite(times)
-    is_late = is_reached & (times > watched)
+    is_late = is_reached & (times > follow_up_time)
     is_time = times >= 0
     if times.ndim != 1 or not len(times) or is_late.any() or not is_time.all():
         raise ValueError(
             "times must be at least one number from 0 to its time limit, or inf if not reached; "
             f"got {times!r:.60}"
         )
-    observed = np.where(is_reached, times, watched)
+    observed = np.where(is_reached, times, follow_up_time)
     low = 0.0
     high = np.inf
     # The interval is from the rank-th smallest to the rank-th largest, counted from 1.
@@ -339,7 +348,7 @@ def median_time(
         low = float(np.sort(observed)[rank - 1])
         high = float(np.sort(times)[-rank])
     median = _kaplan_meier_median(observed, is_reached)
-    return MedianTime(median, low, high, float(watched.max()))
+    return MedianTime(median, low, high, float(follow_up_time.max()))
 
 
 def _kaplan_meier_median(times, is_reached):
@@ -386,10 +395,10 @@ def power(
     """
     from scipy.stats import nct, t
 
-    share("level", level)
-    difference = numbers("difference", difference)
-    spread = numbers("spread", spread)
-    runs = numbers("runs", runs)
+    validate_fraction("level", level)
+    difference = validate_array("difference", difference)
+    spread = validate_array("spread", spread)
+    runs = validate_array("runs", runs)
     is_count = (runs >= 2) & (runs == np.round(runs))
     if (spread <= 0).any() or not is_count.all():
         raise ValueError(
@@ -409,28 +418,28 @@ def power(
 def runs_needed(
     difference: float,
     spread: float,
-    wanted: float = 0.8,
+    target_power: float = 0.8,
     level: float = 0.95,
     paired: bool = True,
 ) -> int:
-    """Return the smallest number of runs of each agent whose `power` is at least `wanted`.
+    """Return the smallest number of runs of each agent whose `power` is at least `target_power`.
 
     Args:
         difference, spread, level, paired: See `power`; `pilot_spread` computes the spread of a pilot.
-        wanted: The power, between 0 and 1.
+        target_power: The power, between 0 and 1.
 
     >>> runs_needed(0.5, 1.0, paired=False), runs_needed(0.5, 1.0)
     (64, 34)
     """
     from bisect import bisect_left
 
-    share("wanted", wanted)
+    validate_fraction("target_power", target_power)
 
     def power_of(runs):
         return power(difference, spread, runs, level, paired)
 
-    runs = 2 + bisect_left(range(2, MAX_RUNS), wanted, key=power_of)
-    demand(
+    runs = 2 + bisect_left(range(2, MAX_RUNS), target_power, key=power_of)
+    require(
         runs < MAX_RUNS,
         f"a difference of {difference} with a spread of {spread} takes {MAX_RUNS:,} runs or more",
     )
@@ -457,7 +466,7 @@ def pilot_spread(values: ArrayLike, confidence: float = 0.8) -> float:
     from scipy.stats import chi2
 
     values = _sample(values)
-    share("confidence", confidence)
+    validate_fraction("confidence", confidence)
     freedom = len(values) - 1
     ratio = freedom / chi2.ppf(1 - confidence, freedom)
     return float(values.std(ddof=1) * np.sqrt(ratio))
@@ -484,7 +493,7 @@ def finite_matrix(
     Raises:
         ValueError: The values have another shape, or are not finite.
     """
-    matrix = floats(name, values)
+    matrix = float_array(name, values)
     rows, columns = axes
     has_axes = matrix.ndim >= 2
     has_rows = has_axes and matrix.shape[-2] >= min_rows
@@ -509,7 +518,7 @@ def to_float(value: Any) -> Any:
 
 
 def _sample(values) -> np.ndarray:
-    values = floats("values", values)
+    values = float_array("values", values)
     if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
         raise ValueError(
             f"values must be at least 2 finite values in one dimension; got {values!r:.60}"
@@ -520,7 +529,7 @@ def _sample(values) -> np.ndarray:
 def _difference(values, baseline) -> np.ndarray:
     values = np.asarray(values, float)
     baseline = np.asarray(baseline, float)
-    demand(
+    require(
         values.shape == baseline.shape,
         f"paired runs must have the same shape on both sides; got {values.shape} and {baseline.shape}",
     )

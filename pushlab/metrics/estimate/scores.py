@@ -21,17 +21,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import (
-    demand,
-    generator,
-    has_rows,
-    in_short,
-    numbers,
-    one_of,
-    share,
-    whole,
-)
 from pushlab.metrics.estimate.intervals import Interval, finite_matrix, power, to_float
+from pushlab.utils.arguments import (
+    make_rng,
+    require,
+    short_repr,
+    validate_array,
+    validate_choice,
+    validate_fraction,
+    validate_integer,
+    validate_not_empty,
+)
 
 BATCH = 200  # draws at a time: enough to estimate one task's share of the spread within a tenth
 # Rounding error of a mean difference, in units of the largest value.
@@ -90,7 +90,7 @@ def performance_profile(scores: ArrayLike, thresholds: ArrayLike) -> np.ndarray:
     [1.0, 0.75, 0.25]
     """
     matrix = _scores(scores)
-    thresholds = numbers("thresholds", thresholds)
+    thresholds = validate_array("thresholds", thresholds)
     is_above = matrix[..., None] > thresholds
     return is_above.mean(axis=(-3, -2))
 
@@ -128,7 +128,7 @@ def _validate_tasks(*matrices):
     """Raise ValueError unless all matrices have as many tasks."""
     shapes = [matrix.shape for matrix in matrices]
     n_tasks = {shape[-1] for shape in shapes}
-    demand(
+    require(
         len(n_tasks) == 1,
         f"both agents must have scores on the same tasks; got the shapes {' and '.join(map(str, shapes))}",
     )
@@ -185,12 +185,12 @@ def stratified_interval(
     >>> print(stratified_interval([[0.1, 0.5], [0.2, 0.7], [0.3, 0.6]], interquartile_mean))
     0.4 [0.3, 0.5]
     """
-    share("level", level)
-    resamples = whole("resamples", resamples, BATCH)
+    validate_fraction("level", level)
+    resamples = validate_integer("resamples", resamples, BATCH)
     samples = [scores] if baseline is None else [scores, baseline]
     matrices = [_scores(sample, 2) for sample in samples]
     _validate_tasks(*matrices)
-    rng = generator(seed)
+    rng = make_rng(seed)
     value = np.asarray(statistic(*matrices), float)
 
     def draw(source=None):
@@ -201,7 +201,7 @@ def stratified_interval(
         ]
         result = np.asarray(statistic(*resampled))
         shape = (BATCH, *value.shape)
-        demand(
+        require(
             result.shape == shape,
             f"the statistic of {BATCH} draws (…, runs, tasks) must have the shape {shape}; got "
             f"{result.shape}. Use axis=(-2, -1) for means, for example",
@@ -384,7 +384,7 @@ def score_matrices(
             tasks can't be compared.
     """
     names = ["agent", "seed", task]
-    has_rows(table, *names, value, what="the table of scores")
+    validate_not_empty(table, *names, value, table_name="the table of scores")
     matrix = table.pivot(index=["agent", "seed"], columns=task, values=value)
     matrix = matrix[table[task].unique()]
     is_missing = matrix.isna()
@@ -429,7 +429,7 @@ def score_table(
     _validate(scores)
     baseline = None
     if against is not None:
-        one_of("against", against, scores)
+        validate_choice("against", against, scores)
         baseline = scores[against]
     if statistics is None:
         statistics = _default_statistics(scores, against)
@@ -457,9 +457,9 @@ def _default_statistics(scores, against):
 
 def _validate(scores):
     """Raise ValueError unless scores are {agent: scores}."""
-    demand(
+    require(
         isinstance(scores, Mapping) and scores,
-        f"scores must be {{agent: array (runs, tasks)}}; got {in_short(scores)}",
+        f"scores must be {{agent: array (runs, tasks)}}; got {short_repr(scores)}",
     )
 
 

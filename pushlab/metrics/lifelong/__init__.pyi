@@ -1,3 +1,4 @@
+from .l2metrics import L2METRICS_NAMES as L2METRICS_NAMES
 from .lifetime import Lifetime as Lifetime
 from .lifetime import Missing as Missing
 from .metrics import METRICS as METRICS
@@ -6,12 +7,11 @@ from .metrics import Metric as Metric
 from .metrics import metric as metric
 from .metrics import metrics_for as metrics_for
 from .metrics import unregister as unregister
-from .release import RELEASE_NAMES as RELEASE_NAMES
 from .report import Report as Report
 from .report import compare_references as compare_references
 from .report import lifelong_report as lifelong_report
-from .report import log_of as log_of
+from .report import log_from_blocks as log_from_blocks
 from .report import metric_value as metric_value
 from .settings import CHOICES as CHOICES
-from .settings import RELEASE as RELEASE
+from .settings import L2METRICS_REFERENCE as L2METRICS_REFERENCE
 from .settings import Settings as Settings

@@ -66,7 +66,8 @@ class Lifetime:
     A task that is learned with several parameters is one task in several variants. Maintenance and transfer are
     computed for variants, learning for tasks.
 
-    The methods under "rules" are ours. `pushlab.metrics.lifelong.release` replaces them with those of l2metrics 3.1.0.
+    The methods under "rules" are ours. `pushlab.metrics.lifelong.l2metrics` replaces them with those of l2metrics
+    3.1.0.
 
     Attributes:
         log: DataFrame, one row per experience in order, with these columns:
@@ -218,7 +219,7 @@ class Lifetime:
         median = median_time(times, counts)
         if np.isinf(median.median):
             self.add_gap(
-                f"{task} did not recover within its training block: the median is {median.watched:g} or more"
+                f"{task} did not recover within its training block: the median is {median.follow_up_time:g} or more"
             )
         return median.median
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import demand, has_rows, one_of
+from pushlab.utils.arguments import require, validate_choice, validate_not_empty
 
 TRAIN = "train"
 TEST = "test"
@@ -48,7 +48,7 @@ def read_rows(
         raise ValueError(
             f"log, column {measure}, item {row}: a finite number or an empty cell is needed; got {rows['raw'][row]}"
         )
-    demand(
+    require(
         rows["raw"].notna().any(),
         f"log, column {measure}: at least one complete experience with a number is needed",
     )
@@ -216,9 +216,11 @@ def read_params(text: str) -> dict:
 
 def _validate(rows):
     """Raise ValueError for missing columns and invalid entries."""
-    has_rows(rows, "block", "block_type", "task", what="the lifetime log")
+    validate_not_empty(
+        rows, "block", "block_type", "task", table_name="the lifetime log"
+    )
     for kind in rows["block_type"].unique():
-        one_of("block_type", kind, (TRAIN, TEST))
+        validate_choice("block_type", kind, (TRAIN, TEST))
     for name in ("block", "task"):
         empty = np.flatnonzero(rows[name].isna())
         if len(empty):

@@ -17,11 +17,11 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import demand, one_of, some_of
 from pushlab.metrics.lifelong.curves import finite_mean
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.log import TEST, TRAIN
 from pushlab.metrics.lifelong.settings import Settings
+from pushlab.utils.arguments import require, validate_choice, validate_choices
 
 # Structures of a syllabus: continual learning, and two ways of adapting to new tasks.
 SYLLABUS_TYPES = ("CL", "ANT_A", "ANT_B")
@@ -55,7 +55,7 @@ class Metric:
     required_settings: Mapping | None = None
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """First paragraph of the function's docstring."""
         text = (self.function.__doc__ or "").strip()
         return text.split("\n\n")[0].replace("\n", " ")
@@ -82,15 +82,15 @@ def metric(
     ... def best_test(life):
     ...     '''The best test of all.'''
     ...     return life.regimes.loc[life.regimes["block_type"] == "test", "mean"].max()
-    >>> METRICS["best_test"].about, "best_test" in metrics_for("CL")
+    >>> METRICS["best_test"].description, "best_test" in metrics_for("CL")
     ('The best test of all.', True)
     >>> unregister("best_test")
     """
     is_name = isinstance(name, str) and name
-    demand(is_name, f'@metric needs a name, as in @metric("my_metric"); got {name!r}')
+    require(is_name, f'@metric needs a name, as in @metric("my_metric"); got {name!r}')
     if not isinstance(syllabus, str):
         syllabus = tuple(syllabus)
-    syllabus = some_of("syllabus", syllabus, SYLLABUS_TYPES)
+    syllabus = validate_choices("syllabus", syllabus, SYLLABUS_TYPES)
 
     def register(function):
         METRICS[name] = Metric(
@@ -110,7 +110,7 @@ def metrics_for(
     syllabus_type: str | None = None, settings: Settings | None = None
 ) -> dict[str, Metric]:
     """Return {name: Metric} of the metrics for a syllabus type (None: any) and settings (None: the defaults)."""
-    one_of("syllabus_type", syllabus_type, (None, *SYLLABUS_TYPES))
+    validate_choice("syllabus_type", syllabus_type, (None, *SYLLABUS_TYPES))
     settings = settings or Settings()
     metrics = {}
     for name, candidate in METRICS.items():

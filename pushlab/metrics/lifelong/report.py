@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import one_of
+from pushlab.metrics.lifelong.l2metrics import (
+    L2METRICS_NAMES,
+    REASONS,
+    TRANSFER_REASON,
+    L2MetricsLifetime,
+)
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.log import TEST, TRAIN
 from pushlab.metrics.lifelong.metrics import (
@@ -20,13 +25,8 @@ from pushlab.metrics.lifelong.metrics import (
     maintenance_table,
     metrics_for,
 )
-from pushlab.metrics.lifelong.release import (
-    REASONS,
-    RELEASE_NAMES,
-    TRANSFER_REASON,
-    L2MetricsLifetime,
-)
-from pushlab.metrics.lifelong.settings import RELEASE, Settings
+from pushlab.metrics.lifelong.settings import L2METRICS_REFERENCE, Settings
+from pushlab.utils.arguments import validate_choice
 
 PAIR_COLUMNS = ["metric", "learned", "tested", "block", "regime", "value"]
 
@@ -66,14 +66,14 @@ class Report:
 
     def table(self) -> pd.DataFrame:
         """Return the lifetime's metrics by name: value, unit, better, about; missing metrics with the reason."""
-        about = {name: f"missing: {reason}" for name, reason in self.missing}
-        about |= {name: METRICS[name].about for name in self.lifetime.index}
-        names = dict.fromkeys([*self.lifetime.index, *about])
+        description = {name: f"missing: {reason}" for name, reason in self.missing}
+        description |= {name: METRICS[name].description for name in self.lifetime.index}
+        names = dict.fromkeys([*self.lifetime.index, *description])
         table = pd.DataFrame(index=pd.Index(names, name="metric"))
         table["value"] = self.lifetime
         table["unit"] = [self.unit(name) for name in names]
         table["better"] = [METRICS[name].better or "" for name in names]
-        return table.assign(about=[about[name] for name in names])
+        return table.assign(description=[description[name] for name in names])
 
     def unit(self, name: str) -> str:
         """Return the unit of a metric's values: "points" on 0 … 100 are the measure's unit without normalisation."""
@@ -148,8 +148,8 @@ def lifelong_report(
     Raises:
         ValueError: No metric can be computed from the log, or a metric is unknown.
 
-    >>> from pushlab.metrics.lifelong import log_of
-    >>> log = log_of(("train", "a", [0, 8]), ("test", "a", [8]), ("train", "b", [0, 8]), ("test", "a", [2]))
+    >>> from pushlab.metrics.lifelong import log_from_blocks
+    >>> log = log_from_blocks(("train", "a", [0, 8]), ("test", "a", [8]), ("train", "b", [0, 8]), ("test", "a", [2]))
     >>> report = lifelong_report(log)
     >>> float(report.lifetime["performance_maintenance_mrlep"])         # from 8 to 2, of the 8 between worst and best
     -75.0
@@ -162,7 +162,7 @@ def lifelong_report(
     lifetime_class = L2MetricsLifetime if settings.reference else Lifetime
     life = lifetime_class(log, experts, measure, settings)
     syllabus_type = syllabus_type or find_syllabus_type(log, life.regimes)
-    one_of("syllabus_type", syllabus_type, SYLLABUS_TYPES)
+    validate_choice("syllabus_type", syllabus_type, SYLLABUS_TYPES)
     by_lifetime = {}
     by_task = {}
     missing = []
@@ -302,8 +302,9 @@ def compare_references(
         A DataFrame by metric: corrected, l2metrics-3.1, difference (corrected - l2metrics-3.1), name (in l2metrics),
         why (the reason of the difference).
 
-    >>> from pushlab.metrics.lifelong import log_of
-    >>> table = compare_references(log_of(("test", {"a": [1], "b": [1]}), ("train", "a", [2, 9]), ("test", {"b": [3]})))
+    >>> from pushlab.metrics.lifelong import log_from_blocks
+    >>> log = log_from_blocks(("test", {"a": [1], "b": [1]}), ("train", "a", [2, 9]), ("test", {"b": [3]}))
+    >>> table = compare_references(log)
     >>> table.loc["forward_transfer_ratio", ["corrected", "l2metrics-3.1"]].tolist()       # 3/1, and 101/1
     [3.0, 101.0]
     """
@@ -311,32 +312,33 @@ def compare_references(
     window = ours.window
     if window is not None and window < 1:
         window = None  # l2metrics has no window as a share of the block
-    original = replace(ours, reference=RELEASE, window=window)
-    names = [name for name in RELEASE_NAMES if name in metrics_for(None, ours)]
+    original = replace(ours, reference=L2METRICS_REFERENCE, window=window)
+    names = [name for name in L2METRICS_NAMES if name in metrics_for(None, ours)]
     columns = {}
-    for column, settings in (("corrected", ours), (RELEASE, original)):
+    for column, settings in (("corrected", ours), (L2METRICS_REFERENCE, original)):
         report = lifelong_report(log, experts, measure, None, names, settings)
         columns[column] = report.lifetime.reindex(names)
     table = pd.DataFrame(columns).dropna(how="all").rename_axis("metric")
-    table["difference"] = table["corrected"] - table[RELEASE]
-    table["name"] = table.index.map(RELEASE_NAMES)
+    table["difference"] = table["corrected"] - table[L2METRICS_REFERENCE]
+    table["name"] = table.index.map(L2METRICS_NAMES)
     is_equal = table["difference"].abs() <= 1e-9  # up to rounding
     reasons = [REASONS.get(name, TRANSFER_REASON) for name in table.index]
-    table["why"] = np.where(is_equal, "", reasons)
+    table["difference_reason"] = np.where(is_equal, "", reasons)
     return table
 
 
 # ---------------------------------------------------------------- logs from blocks of values
 
 
-def log_of(*blocks: tuple) -> pd.DataFrame:
+def log_from_blocks(*blocks: tuple) -> pd.DataFrame:
     """Return a lifetime log of blocks of values.
 
     Args:
         blocks: Each is ("train" or "test", task, values of its episodes), with an optional dict of parameters. A block
             of several tasks is ("test", {task: values}).
 
-    >>> log_of(("train", "a", [1, 2]), ("test", {"a": [2], "b": [0]}))[["block", "block_type", "task", "reward"]]
+    >>> log = log_from_blocks(("train", "a", [1, 2]), ("test", {"a": [2], "b": [0]}))
+    >>> log[["block", "block_type", "task", "reward"]]
        block block_type task  reward
     0      0      train    a     1.0
     1      0      train    a     2.0
@@ -370,7 +372,7 @@ def metric_value(
 
     Args:
         name: Name of a metric.
-        blocks: See `log_of`.
+        blocks: See `log_from_blocks`.
         experts: {task: [values, ...]}.
         settings: Arguments of Settings.
 
@@ -381,7 +383,9 @@ def metric_value(
     3.0
     """
     plain = Settings(**{"smoothing": "none", "normalization": "none", **settings})
-    report = lifelong_report(log_of(*blocks), experts, metrics=[name], settings=plain)
+    report = lifelong_report(
+        log_from_blocks(*blocks), experts, metrics=[name], settings=plain
+    )
     if name not in report.lifetime:
         raise LookupError(f"{name}: {dict(report.missing)[name]}")
     return round(float(report.lifetime[name]), 3)

@@ -6,10 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from pushlab.ground.arguments import demand, flag, is_number, number, one_of, whole
+from pushlab.utils.arguments import (
+    is_number,
+    require,
+    validate_bool,
+    validate_choice,
+    validate_integer,
+    validate_number,
+)
 
 # The value of `reference` that computes every number as l2metrics 3.1 does.
-RELEASE = "l2metrics-3.1"
+L2METRICS_REFERENCE = "l2metrics-3.1"
 CHOICES = {
     "smoothing": ("flat", "hanning", "hamming", "bartlett", "blackman", "none"),
     "normalization": ("task", "run", "none"),
@@ -18,7 +25,7 @@ CHOICES = {
     "aggregation": ("mean", "median"),
     "expert_averaging": ("metrics", "time"),
     "variant_mode": ("aware", "agnostic"),
-    "reference": (None, RELEASE),
+    "reference": (None, L2METRICS_REFERENCE),
 }
 # {name in a settings file of l2metrics: our name}, and its entries that don't affect metrics.
 L2METRICS_KEYS = {
@@ -87,15 +94,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            one_of(name, getattr(self, name), choices)
-        flag("clamp", self.clamp)
-        flag("smooth_tests", self.smooth_tests)
-        number("saturation_share", self.saturation_share, above=0, most=1)
+            validate_choice(name, getattr(self, name), choices)
+        validate_bool("clamp", self.clamp)
+        validate_bool("smooth_tests", self.smooth_tests)
+        validate_number("saturation_share", self.saturation_share, above=0, maximum=1)
         if self.window is not None:
-            window = number("window", self.window, above=0)
+            window = validate_number("window", self.window, above=0)
             window = int(window) if window % 1 == 0 else window
             if self.reference or window > 1:
-                whole("window", window, 1)
+                validate_integer("window", window, 1)
             object.__setattr__(self, "window", window)
         if self.data_range is not None:
             object.__setattr__(self, "data_range", _pairs(self.data_range))
@@ -103,7 +110,7 @@ class Settings:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], file: str = "settings") -> Settings:
         """Return the settings of a dict, from `to_dict` or a settings file of l2metrics; `file` is for errors."""
-        demand(isinstance(values, dict), f"{file}: settings must be a JSON object")
+        require(isinstance(values, dict), f"{file}: settings must be a JSON object")
         names = [field.name for field in fields(cls)]
         settings = {}
         for key, value in values.items():

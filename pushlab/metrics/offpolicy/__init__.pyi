@@ -15,7 +15,7 @@ from .estimators import switch_doubly_robust as switch_doubly_robust
 from .logs import Episodes as Episodes
 from .logs import action_probabilities as action_probabilities
 from .logs import cross_fitted_values as cross_fitted_values
-from .logs import episodes_of as episodes_of
+from .logs import episodes_from_log as episodes_from_log
 from .logs import linear as linear
 from .logs import off_policy as off_policy
 from .logs import quadratic as quadratic

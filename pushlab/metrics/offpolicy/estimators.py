@@ -16,8 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.ground.arguments import demand, has_columns, number, numbers
 from pushlab.metrics.estimate import Interval, half_width, mean_interval
+from pushlab.utils.arguments import (
+    require,
+    validate_array,
+    validate_columns,
+    validate_number,
+)
 
 
 class Estimate(NamedTuple):
@@ -60,12 +65,12 @@ def on_policy_value(
     >>> on_policy_value(log).mean, on_policy_value(log, discount=0.5).mean
     (3.0, 2.5)
     """
-    has_columns(log, "episode", "step", "reward", what="the log")
-    demand(
+    validate_columns(log, "episode", "step", "reward", table_name="the log")
+    require(
         not log.duplicated(["episode", "step"]).any(),
         "an episode has a step twice; pass the log of one agent, with a different number for each episode",
     )
-    discounts = number("discount", discount, 0, 1) ** log["step"]
+    discounts = validate_number("discount", discount, 0, 1) ** log["step"]
     rewards = log["reward"] * discounts
     returns = rewards.groupby(log["episode"]).sum()
     return mean_interval(returns, level)
@@ -156,7 +161,7 @@ def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
     The interval covers the choice of first observations, not the error of the model.
     """
     values = np.asarray(values, float)
-    demand(
+    require(
         values.ndim == 2,
         f"values must have the axes (episodes, steps); got shape {values.shape}",
     )
@@ -413,26 +418,26 @@ def _best_fractions(matrix):
 
 def _validate_pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
     """Return rewards and ratios as valid arrays (episodes, steps)."""
-    rewards = numbers("rewards", rewards)
-    ratios = numbers("ratios", ratios)
-    demand(
+    rewards = validate_array("rewards", rewards)
+    ratios = validate_array("ratios", ratios)
+    require(
         rewards.ndim == 2 and rewards.shape == ratios.shape and len(rewards) > 1,
         "rewards and ratios must be two arrays (episodes, steps) of at least 2 episodes; "
         f"got {rewards.shape} and {ratios.shape}",
     )
-    demand((ratios >= 0).all(), "a ratio of probabilities must not be below 0")
+    require((ratios >= 0).all(), "a ratio of probabilities must not be below 0")
     return rewards, ratios
 
 
 def _returns(rewards, discount):
     """Return the discounted sums (episodes,) of rewards (episodes, steps)."""
     rewards = np.asarray(rewards, float)
-    demand(
+    require(
         rewards.ndim == 2,
         f"rewards must have the axes (episodes, steps); got shape {rewards.shape}",
     )
     steps = np.arange(rewards.shape[1])
-    discounts = number("discount", discount, 0, 1) ** steps
+    discounts = validate_number("discount", discount, 0, 1) ** steps
     return rewards @ discounts
 
 

@@ -7,8 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.arguments import demand, has_columns, number, whole
 from pushlab.metrics.offpolicy import estimators
+from pushlab.utils.arguments import (
+    require,
+    validate_columns,
+    validate_integer,
+    validate_number,
+)
 
 MIN_ESS = 50  # a rule of thumb: below it, weighted intervals are unreliable
 MAX_QUADRATIC_COLUMNS = 20
@@ -40,19 +45,19 @@ class Episodes(NamedTuple):
         return estimators.effective_sample_size(weights)
 
 
-def episodes_of(log: pd.DataFrame, target: Any) -> Episodes:
+def episodes_from_log(log: pd.DataFrame, target: Any) -> Episodes:
     """Return the Episodes of a log under a target policy.
 
     Raises:
         ValueError: A column or value is invalid; the message names it.
     """
-    has_columns(log, "action", what="the log")
+    validate_columns(log, "action", table_name="the log")
     log, observations, to_episodes = _in_order(log)
     probabilities = action_probabilities(target, observations, "the target")
     actions = log["action"].to_numpy()
     n_actions = probabilities.shape[1]
     is_integer = actions.dtype.kind in "iu"
-    demand(
+    require(
         is_integer and (actions >= 0).all() and (actions < n_actions).all(),
         f"column action must hold integers from 0 to {n_actions - 1}, as the target has {n_actions} actions",
     )
@@ -71,19 +76,21 @@ def episodes_of(log: pd.DataFrame, target: Any) -> Episodes:
 
 def _in_order(log):
     """Return the sorted log, its observations (rows, features), and a function that arranges values by episode."""
-    has_columns(log, "episode", "step", "reward", "propensity", what="the log")
+    validate_columns(
+        log, "episode", "step", "reward", "propensity", table_name="the log"
+    )
     log = log.sort_values(["episode", "step"], kind="stable")
     obs_names = [name for name in log.columns if name.startswith("obs.")]
     _validate_numbers(log, ["propensity", "step", "reward", *obs_names])
     row = np.unique(log["episode"].to_numpy(), return_inverse=True)[1]
     column = log.groupby("episode", sort=False).cumcount().to_numpy()
     is_wrong = log["step"].to_numpy() != column
-    demand(
+    require(
         not is_wrong.any(),
         f"column step, row {log.index[is_wrong.argmax()]}: steps of an episode must be 0, 1, 2, … "
         "without a gap or a repetition; give each run its own episode numbers",
     )
-    demand(row.max() > 0, "an estimate needs at least 2 episodes; the log has one")
+    require(row.max() > 0, "an estimate needs at least 2 episodes; the log has one")
     n_episodes = row.max() + 1
     n_steps = column.max() + 1
 
@@ -124,7 +131,7 @@ def action_probabilities(
     """
     function = getattr(policy, "probabilities", policy)
     probabilities = np.asarray(function(observations), float)
-    demand(
+    require(
         probabilities.ndim == 2
         and len(probabilities) == len(observations)
         and (probabilities >= 0).all()
@@ -188,7 +195,7 @@ def cross_fitted_values(
         Le, Voloshin & Yue (2019), Batch policy learning under constraints, ICML (fitted Q evaluation).
     """
     n_episodes, n_steps = episodes.rewards.shape
-    whole("folds", folds, 2, n_episodes)
+    validate_integer("folds", folds, 2, n_episodes)
     fold = np.random.default_rng(seed).permutation(n_episodes) % folds
     rows = episodes.observations.reshape(n_episodes * n_steps, -1)
     inputs = features(rows).reshape(n_episodes, n_steps, -1)
@@ -277,8 +284,8 @@ def off_policy(
     {'naive': 0.5, 'direct method': 0.8, 'importance sampling': 0.8, 'self-normalised': 0.8, 'per-decision': 0.8,
      'doubly robust': 0.8, 'SWITCH': 0.8, 'DRos': 0.8, 'MAGIC': 0.8}
     """
-    options = {"discount": number("discount", discount, 0, 1), "level": level}
-    episodes = episodes_of(log, target)
+    options = {"discount": validate_number("discount", discount, 0, 1), "level": level}
+    episodes = episodes_from_log(log, target)
     action_values, values = cross_fitted_values(
         episodes, discount, features=features, penalty=penalty, seed=seed
     )

@@ -99,7 +99,7 @@ def doubly_robust(rewards, ratios, taken, values):
 # %% 6 · right for one threshold
 def weights_at(sharpness):
     policy = SoftmaxItem(world.items, sharpness, floor=0.1)
-    return offpolicy.episodes_of(log, policy).ratios.prod(axis=1)
+    return offpolicy.episodes_from_log(log, policy).ratios.prod(axis=1)
 
 
 def effective_size(weights):
@@ -113,7 +113,7 @@ def too_sharp(fewest):
 # %% 6 · counts the weights above zero
 def weights_at(sharpness):
     policy = SoftmaxItem(world.items, sharpness, floor=0.1)
-    return offpolicy.episodes_of(log, policy).ratios.prod(axis=1)
+    return offpolicy.episodes_from_log(log, policy).ratios.prod(axis=1)
 
 
 def effective_size(weights):

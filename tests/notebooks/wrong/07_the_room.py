@@ -55,7 +55,7 @@ def played(rule, slots=4):
 EPISODES = 20
 
 
-class MyAgent(GivenAgent):
+class MyAgent(PrefilledMemoryAgent):
     name = "mine"
 
     def new_memory(self):
@@ -67,7 +67,7 @@ class MyAgent(GivenAgent):
 EPISODES = 8
 
 
-class MyAgent(GivenAgent):
+class MyAgent(PrefilledMemoryAgent):
     name = "mine"
 
     def new_memory(self):

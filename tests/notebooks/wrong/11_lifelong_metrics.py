@@ -50,12 +50,12 @@ def maintenance(blocks):
 
 
 # %% 3 · counts censored times as recoveries
-def median_recovery(times, watched):
-    return float(np.median(np.minimum(times, watched)))
+def median_recovery(times, follow_up_time):
+    return float(np.median(np.minimum(times, follow_up_time)))
 
 
 # %% 3 · all stay at risk
-def median_recovery(times, watched):
+def median_recovery(times, follow_up_time):
     for time in np.sort(times[np.isfinite(times)]):
         if (times <= time).mean() >= 0.5:
             return float(time)

@@ -18,9 +18,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from pushlab.ground.arguments import demand
 from pushlab.plots import style
-from pushlab.plots.stage import Stage, latest
+from pushlab.plots.stage import Stage, last_frame
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
@@ -38,19 +37,20 @@ from pushlab.plots.style import (
     PAPER,
     PURPLE,
     SERIES,
-    SMALL,
+    SMALL_SIZE,
     SOFT,
     TEXT,
     blend,
-    fit,
+    format_number,
+    format_tick,
     house_style,
+    label_axes,
     label_line_ends,
-    name_axes,
-    plain,
+    one_line,
     round_limits,
-    short_number,
-    tick_name,
+    truncate_to_width,
 )
+from pushlab.utils.arguments import require
 
 # Lanes and panels, in hundredths of an inch.
 LEFT = 62
@@ -122,9 +122,9 @@ class Trajectory:
         colours = cycle(LANE_COLOURS)
         lanes = []
         for name, item in self.model["interventions"].items():
-            levels = (self.doses[name] - item["own"]) / item["reach"]
-            if item["held"] or levels.any():
-                lanes.append(Lane(name, item["words"], levels, next(colours)))
+            levels = (self.doses[name] - item["default_dose"]) / item["max_deviation"]
+            if item["is_controlled"] or levels.any():
+                lanes.append(Lane(name, item["label"], levels, next(colours)))
         return lanes
 
     def x_positions(self, width: float) -> np.ndarray:
@@ -138,11 +138,11 @@ def _trajectory(episode, model=None, goal=None):
 
     Args:
         episode: Its frames, or a table that `simulate()` returned.
-        model: Needed for a table from a file: `load_model(name).told()`.
+        model: Needed for a table from a file: `load_model(name).plot_metadata()`.
     """
     if hasattr(episode, "attrs"):
         return _table_trajectory(episode, model, goal)
-    last = latest(episode)
+    last = last_frame(episode)
     doses = {name: np.empty(0) for name in last["model"]["interventions"]}
     return Trajectory(
         model=last["model"],
@@ -150,7 +150,7 @@ def _trajectory(episode, model=None, goal=None):
         goal=goal or last["goal"],
         time=np.array([frame["time"] for frame in episode], float),
         values=_columns(episode, "state") | _columns(episode, "indicators"),
-        baseline=_columns(episode, "idle"),
+        baseline=_columns(episode, "no_action_state"),
         doses=doses | _columns(episode[1:], "doses"),
         end=float(last["end"]),
     )
@@ -158,7 +158,7 @@ def _trajectory(episode, model=None, goal=None):
 
 def _table_trajectory(table, model, goal):
     model = model or table.attrs.get("model")
-    demand(model, "a table from a file needs model=load_model(name).told()")
+    require(model, "a table from a file needs model=load_model(name).plot_metadata()")
     numeric = table.select_dtypes("number")
     values = {name: numeric[name].to_numpy(float) for name in numeric}
     return Trajectory(
@@ -210,7 +210,7 @@ def _draw_panels(stage, panels, span, unit, top, width):
     axes = []
     for panel in panels:
         height = unit_height * panel.share
-        stage.text(MARGIN, top - 14, panel.name, SMALL, weight="bold")
+        stage.text(MARGIN, top - 14, panel.name, SMALL_SIZE, weight="bold")
         ax = stage.axes(LEFT, top, width, height, xlim=span, fc="none")
         _draw_panel(ax, panel, height)
         axes.append(ax)
@@ -222,7 +222,7 @@ def _draw_panels(stage, panels, span, unit, top, width):
 
 def _draw_panel(ax, panel, height):
     """Draw the lines, goal, ticks and labels of a panel of this height, in hundredths of an inch."""
-    name_axes(ax)
+    label_axes(ax)
     right = ax.get_xlim()[1]
     ends = []
     for times, values, label, colour, dash in panel.lines:
@@ -269,7 +269,7 @@ def _label_times(ax, unit):
     low, high = ax.get_xlim()
     locator = MaxNLocator(6, steps=(1, 2, 5, 10), integer=high - low >= 5)
     ticks = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
-    labels = [f"{tick:g}" if unit == "year" else tick_name(tick) for tick in ticks]
+    labels = [f"{tick:g}" if unit == "year" else format_tick(tick) for tick in ticks]
     if unit in ("day", "step"):
         labels[-1] += f" {unit}s"
     ax.set_xticks(ticks, labels)
@@ -297,8 +297,8 @@ def _draw_lanes(stage, trajectory, width, as_bars):
             opacity = np.where(levels != 0, 0.25 + 0.75 * np.abs(levels), 0)
             bottom = top + LANE_HEIGHT
             stage.bars(x[:-1], x[1:], top, bottom, colour, opacity)
-        label = fit(label, 860 - right, SMALL)
-        stage.text(right + 10, middle, label, SMALL)
+        label = truncate_to_width(label, 860 - right, SMALL_SIZE)
+        stage.text(right + 10, middle, label, SMALL_SIZE)
         top += LANE_PITCH
     return top
 
@@ -307,7 +307,7 @@ def _draw_lanes(stage, trajectory, width, as_bars):
 
 
 @house_style()
-def numbers(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
+def value_panels(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
     """Draw the first five numbers in the frames of any world, each in a panel over the steps of an episode.
 
     Args:
@@ -317,17 +317,17 @@ def numbers(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
         Figure of 9 x 4.8 inches.
     """
     panels = []
-    for name, last in latest(frames).items():
+    for name, last in last_frame(frames).items():
         if isinstance(last, int | float | np.number) and len(panels) < 5:
             values = np.array([frame.get(name, np.nan) for frame in frames], float)
             finite = values[np.isfinite(values)]
             limits = min(finite, default=0.0), max(finite, default=1.0)
             steps = range(len(values))
-            line = (steps, values, short_number(float(last)), BLUE, "-")
-            panels.append(Panel(plain(name), [line], limits))
+            line = (steps, values, format_number(float(last)), BLUE, "-")
+            panels.append(Panel(one_line(name), [line], limits))
     last_step = len(frames) - 1
     stage = Stage(900, 480)
-    stage.heading(f"After {last_step} steps", plain(frames[-1].get("env", "")))
+    stage.heading(f"After {last_step} steps", one_line(frames[-1].get("env", "")))
     span = (0, max(1, last_step))
     _draw_panels(stage, panels, span, "step", 92, 720)
     return stage.figure
@@ -389,18 +389,20 @@ def _panel_line(times, unit, is_rate, values, label, colour, dash):
         values = np.diff(values) / np.diff(times)
         times = times[1:]
     values = values / unit
-    label += "".join(f" {short_number(last)}" for last in values[-1:])
+    label += "".join(f" {format_number(last)}" for last in values[-1:])
     return times, values, label, colour, dash
 
 
-def _draw_trajectory(trajectory, panels, width, title, lead, agent, as_bars=False):
+def _draw_trajectory(trajectory, panels, width, title, subtitle, agent, as_bars=False):
     """Draw a heading, lanes and panels; return the stage and the axes of the panels."""
     model = trajectory.model
     unit = model["time_unit"]
     now = f"{unit} {trajectory.time[-1]:g} of {trajectory.end:g}"
     names = filter(None, (trajectory.env, agent))
     stage = Stage(900, 480)
-    stage.heading(title or f"{model['title']}: {now}", lead or "   ·   ".join(names))
+    stage.heading(
+        title or f"{model['title']}: {now}", subtitle or "   ·   ".join(names)
+    )
     top = _draw_lanes(stage, trajectory, width, as_bars) + GAP
     span = trajectory.time[0], trajectory.end
     return stage, _draw_panels(stage, panels, span, unit, top, width)
@@ -412,7 +414,7 @@ def patient(
     model: Mapping | None = None,
     goal: Mapping | None = None,
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     agent: str = "",
 ) -> Figure:
     """Draw the state of a model over time, with interventions as lanes and tints, and its phase portrait.
@@ -421,7 +423,7 @@ def patient(
 
     Args:
         episode: The frames of an episode so far, or a table that `simulate()` returned.
-        model: Needed for a table from a file: `load_model(name).told()`.
+        model: Needed for a table from a file: `load_model(name).plot_metadata()`.
         goal: {variable: (low, high)}. The default is the goal of the frames.
 
     Returns:
@@ -429,7 +431,9 @@ def patient(
     """
     trajectory = _trajectory(episode, model, goal)
     panels = _panels(trajectory)
-    stage, panel_axes = _draw_trajectory(trajectory, panels, 400, title, lead, agent)
+    stage, panel_axes = _draw_trajectory(
+        trajectory, panels, 400, title, subtitle, agent
+    )
     x = trajectory.x_positions(400)
     for ax in panel_axes:
         ends = 480 * (1 - ax.get_position().intervaly)
@@ -450,12 +454,12 @@ def _draw_phase_portrait(stage, trajectory):
     y_name = next(reversed(axis_names))
     points = np.column_stack([trajectory.values[x_name], trajectory.values[y_name]])
     goals = [trajectory.goal.get(name) for name in (x_name, y_name)]
-    stage.text(606, 84, "the same days as a path", SMALL, weight="bold")
+    stage.text(606, 84, "the same days as a path", SMALL_SIZE, weight="bold")
     stage.label(606, 103, "light early, dark late, from ○ to ●")
     stage.label(606, 128, axis_names[y_name])
     ax = stage.axes(644, 141, 232, BOTTOM - 158)
-    name_axes(ax)
-    ax.set_xlabel(axis_names[x_name], loc="right", size=SMALL)
+    label_axes(ax)
+    ax.set_xlabel(axis_names[x_name], loc="right", size=SMALL_SIZE)
     if all(goals):
         _draw_goal_box(ax, *goals)
     _draw_shaded_path(ax, points)
@@ -480,7 +484,7 @@ def _draw_goal_box(ax, x_goal, y_goal):
         left,
         bottom / 1.1,
         "goal",
-        size=SMALL,
+        size=SMALL_SIZE,
         color=GOAL_EDGE,
         weight="bold",
         va="top",
@@ -517,7 +521,7 @@ def _draw_shaded_path(ax, points):
 def epidemic(
     episode: Any,
     title: str = "",
-    lead: str = "",
+    subtitle: str = "",
     agent: str = "",
 ) -> Figure:
     """Draw the groups of an epidemic over time, with interventions as lanes.
@@ -532,7 +536,7 @@ def epidemic(
     """
     trajectory = _trajectory(episode)
     panels = _panels(trajectory)
-    stage, _ = _draw_trajectory(trajectory, panels, 640, title, lead, agent)
+    stage, _ = _draw_trajectory(trajectory, panels, 640, title, subtitle, agent)
     return stage.figure
 
 
@@ -550,7 +554,7 @@ WORLD3_CURVES = {
 def limits_to_growth(
     episode: Any,
     title: str = "",
-    lead: str = "bars: above their line more than the model's own, below it less",
+    subtitle: str = "bars: above their line more than the model's own, below it less",
     agent: str = "",
 ) -> Figure:
     """Draw people, resources, food, industrial output and pollution, each on its own scale from zero.
@@ -572,12 +576,12 @@ def limits_to_growth(
         values = factor * trajectory.values[name]
         while values.max() > highest:  # double the book's scale until the curve fits
             highest *= 2
-        label = f"{short_number(values[-1])} {unit}"
+        label = f"{format_number(values[-1])} {unit}"
         lines.append((times, values / highest, label, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
     panels = [Panel("", lines, (0, 1))]
     stage, (ax,) = _draw_trajectory(
-        trajectory, panels, 640, title, lead, agent, as_bars=True
+        trajectory, panels, 640, title, subtitle, agent, as_bars=True
     )
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
     if times[0] < times[-1] < trajectory.end:

@@ -10,25 +10,27 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.ground.faults import printable
+from pushlab.utils.issues import printable
 
 
 @contextmanager
-def ended_by(status: int) -> Iterator[None]:
+def exit_on_error(status: int) -> Iterator[None]:
     """Context manager that turns errors of input into a message, without a traceback, and this exit status."""
     try:
         yield
     except (ValueError, OSError, KeyError, ImportError, sqlite3.Error) as error:
-        say(error.args[0] if isinstance(error, KeyError) else error, err=True)
+        echo(error.args[0] if isinstance(error, KeyError) else error, err=True)
         raise typer.Exit(status) from error
 
 
-def say(text: Any, err: bool = False) -> None:
+def echo(text: Any, err: bool = False) -> None:
     """Print a text, with a square for each control character."""
     typer.echo("\n".join(map(printable, str(text).split("\n"))), err=err)
 
 
-def with_options(settings: type, **extra_help: str) -> Callable[[Callable], Callable]:
+def dataclass_options(
+    settings: type, **extra_help: str
+) -> Callable[[Callable], Callable]:
     """Return a decorator that replaces a command's **options by an option for each field of a dataclass.
 
     The dataclass's docstring has the help of each option.

@@ -1,7 +1,7 @@
 """The capstone's leaderboard: a CSV file with one row per submission.
 
 A submission is several lifetimes of the same syllabus under different seeds. Its row is computed from their logs. Since
-a student could type a row into the file by hand, `board_of` computes the board from a folder of logs.
+a student could type a row into the file by hand, `board_from_logs` computes the board from a folder of logs.
 """
 
 import itertools
@@ -11,12 +11,18 @@ from typing import Any
 
 import pandas as pd
 
-from pushlab.ground.faults import Fault, refuse
-from pushlab.ground.files import csv_text, locked, safe_cell, write_text
-from pushlab.ground.tables import Rule, convert, number, read_as_text, word
 from pushlab.lifetimes.syllabi import read_syllabus, shipped_syllabi
-from pushlab.logs.folders import find_logs, read_log
+from pushlab.logs.files import find_logs, read_log
 from pushlab.metrics.estimate import mean_interval
+from pushlab.utils.files import csv_text, escape_formula, locked, write_text
+from pushlab.utils.issues import DataIssue, raise_issues
+from pushlab.utils.tables import (
+    ColumnRule,
+    convert_columns,
+    number_rule,
+    read_raw_table,
+    text_rule,
+)
 
 SYLLABUS = "users-aba"
 MEASURES = ("reward", "forgotten")
@@ -26,7 +32,7 @@ COLUMNS = ("name", "agent", "syllabus", "seeds", *NUMBERS, "note")
 DIGITS = 3
 
 
-def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
+def reward_and_forgetting(log: pd.DataFrame) -> tuple[float, float]:
     """Return the reward and the forgetting of one lifetime, both in reward per episode.
 
     The reward is the mean over all tests of tasks that were trained before the test. The forgetting is the drop of the
@@ -41,7 +47,7 @@ def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
     >>> import pandas as pd
     >>> log = pd.DataFrame({"block": [0, 1, 1, 2, 3, 3], "block_type": ["train", "test", "test"] * 2,
     ...                     "task": ["a", "a", "b", "b", "a", "b"], "reward": [0.0, 5.0, 1.0, 0.0, 1.0, 3.0]})
-    >>> kept_and_forgotten(log)             # (5 + 1 + 3) / 3, and 5 - 1
+    >>> reward_and_forgetting(log)             # (5 + 1 + 3) / 3, and 5 - 1
     (3.0, 4.0)
     """
     training = log[log["block_type"] == "train"]
@@ -66,7 +72,7 @@ def kept_and_forgotten(log: pd.DataFrame) -> tuple[float, float]:
     return reward, forgetting
 
 
-def submission(
+def submission_row(
     name: str,
     logs: Sequence[pd.DataFrame],
     note: str = "",
@@ -86,28 +92,28 @@ def submission(
         for item in phase.experiences:
             regimes.append((phase.name, item.task, item.count))
     n_episodes = sum(count for *_, count in regimes)
-    faults = []
+    issues = []
     for index, log in enumerate(logs):
         counts = log.groupby(["regime", "phase", "task"], sort=False).size()
         log_regimes = [(*key[1:], count) for key, count in counts.items()]
         if log_regimes != regimes:
-            right = (
+            valid_values = (
                 f"a complete lifetime of {SYLLABUS} has {len(regimes)} regimes and {n_episodes} "
                 f"episodes; this log has {len(log_regimes)} and {len(log)}"
             )
-            faults.append(Fault(f"log {index}", right=right))
+            issues.append(DataIssue(f"log {index}", valid_values=valid_values))
     seeds = [int(log["seed"].iloc[0]) for log in logs]
     if len(set(seeds)) < max(2, len(seeds)):
-        right = "a list of at least two seeds, all different"
+        valid_values = "a list of at least two seeds, all different"
         value = " ".join(map(str, seeds))
-        faults.append(Fault("logs", None, "seed", value, right))
+        issues.append(DataIssue("logs", None, "seed", value, valid_values))
     agents = sorted(set().union(*(log["agent"] for log in logs)))
     if len(agents) > 1:
-        right = "the name of a single agent"
+        valid_values = "the name of a single agent"
         value = ", ".join(agents)
-        faults.append(Fault("logs", None, "agent", value, right))
-    refuse(faults)
-    values = pd.DataFrame(map(kept_and_forgotten, logs), columns=list(MEASURES))
+        issues.append(DataIssue("logs", None, "agent", value, valid_values))
+    raise_issues(issues)
+    values = pd.DataFrame(map(reward_and_forgetting, logs), columns=list(MEASURES))
     return board_row(name, agents[0], sorted(seeds), values, note)
 
 
@@ -137,7 +143,7 @@ def board_row(
 
 def read_board(path: Path | str) -> pd.DataFrame:
     """Return the leaderboard in a CSV file, a DataFrame with COLUMNS. Raises BadData that lists every fault."""
-    return _convert(read_as_text(path), Path(path).name)
+    return _convert(read_raw_table(path), Path(path).name)
 
 
 def _convert(table, file):
@@ -146,17 +152,19 @@ def _convert(table, file):
     rules = {
         "name": name_rule,
         "agent": name_rule,
-        "syllabus": word(shipped_syllabi()),
+        "syllabus": text_rule(shipped_syllabi()),
         "seeds": _pattern_rule(r"\d+(\s+\d+)+", "two or more whole numbers"),
-        **dict.fromkeys(NUMBERS, number()),
-        "note": word(),
+        **dict.fromkeys(NUMBERS, number_rule()),
+        "note": text_rule(),
     }
-    return convert(table, rules, file)[list(COLUMNS)]
+    return convert_columns(table, rules, file)[list(COLUMNS)]
 
 
-def _pattern_rule(pattern, right):
+def _pattern_rule(pattern, valid_values):
     """Return a rule for text that matches a regular expression."""
-    return Rule(right, lambda column: column.where(column.str.fullmatch(pattern)))
+    return ColumnRule(
+        valid_values, lambda column: column.where(column.str.fullmatch(pattern))
+    )
 
 
 def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
@@ -169,7 +177,7 @@ def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
         board = pd.DataFrame([row], columns=list(COLUMNS))
         if Path(path).exists():
             keys = ["name", "agent"]
-            board[keys] = board[keys].map(safe_cell)
+            board[keys] = board[keys].map(escape_formula)
             board = pd.concat([read_board(path), board])
             board = board.drop_duplicates(keys, keep="last")
         write_board(board, path)
@@ -186,7 +194,7 @@ def write_board(board: pd.DataFrame, path: Path | str) -> Path:
 # ---------------------------------------------------------------- the logs
 
 
-def board_of(folder: Path | str) -> pd.DataFrame:
+def board_from_logs(folder: Path | str) -> pd.DataFrame:
     """Compute the leaderboard from a class's logs, without replaying them.
 
     Args:
@@ -204,7 +212,7 @@ def board_of(folder: Path | str) -> pd.DataFrame:
             logs = [read_log(path) for path in find_logs(student)]
             for agent in pd.concat(logs)["agent"].unique():
                 lifetimes = [log for log in logs if agent in set(log["agent"])]
-                rows.append(submission(student.name, lifetimes))
+                rows.append(submission_row(student.name, lifetimes))
         except (OSError, KeyError, ValueError) as error:
             raise ValueError(f"logs of {student.name}: {error}") from error
     return pd.DataFrame(rows, columns=list(COLUMNS))

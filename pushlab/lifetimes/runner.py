@@ -21,15 +21,15 @@ from weakref import WeakValueDictionary
 
 import pandas as pd
 
-from pushlab.agents.protocol import Agent, as_agent, plain_state
-from pushlab.envs import naming_the_nearest
-from pushlab.ground.arguments import demand, naming, whole
-from pushlab.ground.files import locked, write_text
-from pushlab.ground.seeds import part_seed
-from pushlab.ground.store import fingerprint, read_result, result_file, result_text
+from pushlab.agents.protocol import Agent, as_agent, state_to_json
+from pushlab.envs import env_id_error_context
 from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
-from pushlab.logs.folders import lifetime_log, write_log
+from pushlab.logs.files import lifetime_log, write_log
 from pushlab.logs.rollout import attach_log, rollout
+from pushlab.utils.arguments import error_context, require, validate_integer
+from pushlab.utils.cache import fingerprint, read_result, result_file, result_text
+from pushlab.utils.files import locked, write_text
+from pushlab.utils.seeds import part_seed
 
 TRAINING, TESTING = range(2)  # parts of a lifetime, each with its own seed
 LOG_FILE = "log.csv"
@@ -74,7 +74,7 @@ def run_syllabus(
     syllabus = read_syllabus(syllabus)
     phases = syllabus.phases
     agent = as_agent(agent)
-    seed = whole("seed", seed, 0)
+    seed = validate_integer("seed", seed, 0)
     labels = {"run": f"{syllabus.name} {agent.name} {seed}", "lifetime": 0, **labels}
     attrs = {"measure": "reward", "syllabus_type": syllabus.kind}
     is_used = id(agent) in _used_agents
@@ -102,12 +102,12 @@ def _validate_storable(agent, is_used):
     if getattr(type(agent), "learn", Agent.learn) is Agent.learn:
         return
     has_method = getattr(type(agent), "state", Agent.state) is not Agent.state
-    demand(
-        has_method or getattr(agent, "saved", {}),
+    require(
+        has_method or getattr(agent, "state_attributes", {}),
         f"{type(agent).__name__} learns and has no state(), so it couldn't continue after an "
         "interruption. Define state() and load(), or run it without a folder",
     )
-    demand(
+    require(
         not is_used,
         f"{agent.name!r} has learned in this session. Create a new agent; the lifetime continues "
         "after its last finished block",
@@ -158,7 +158,7 @@ def _run_phases(phases, agent, seed, labels, progress, block_files=()):
                 bar.update(experience.count)
             if block_files:
                 rows = pd.concat(tables[start:]).to_dict("list")
-                state = plain_state(getattr(agent, "state", dict)())
+                state = state_to_json(getattr(agent, "state", dict)())
                 text = result_text({"rows": rows, "state": state})
                 write_text(block_files[number], text)
     except BaseException as error:
@@ -187,7 +187,10 @@ def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
             env = experience.env
             key = experience.key
             if key not in envs:
-                with naming_the_nearest(env), naming(f"task {experience.task}", key):
+                with (
+                    env_id_error_context(env),
+                    error_context(f"task {experience.task}", key),
+                ):
                     envs[key] = gym.make(env, **experience.params)
     return envs
 
@@ -224,7 +227,7 @@ def run_experts(
     """
     syllabus = read_syllabus(syllabus)
     agent = as_agent(agent)
-    seed = whole("seed", seed, 0)
+    seed = validate_integer("seed", seed, 0)
     logs = {}
     for task in syllabus.tasks:
         training = syllabus.training(task)
@@ -259,7 +262,7 @@ def run_syllabi(
     syllabus = read_syllabus(syllabus)
     untrained = {}
     for agent in map(as_agent, agents):
-        demand(agent.name not in untrained, f"two agents have the name {agent.name!r}")
+        require(agent.name not in untrained, f"two agents have the name {agent.name!r}")
         untrained[agent.name] = agent
     seeds = range(seeds) if isinstance(seeds, int) else list(seeds)
     logs: dict[str, list] = {name: [] for name in untrained}

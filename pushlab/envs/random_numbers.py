@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pushlab.ground.compiled import compiled
+from pushlab.utils.compiled import compiled
 
 BLOCK = 256  # rows drawn together: a call of a Generator costs as much as hundreds of numbers
 

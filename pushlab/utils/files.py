@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pushlab.ground.faults import BadData, Fault
+from pushlab.utils.issues import BadData, DataIssue
 
 # The start of a formula, at the start of a cell or after a character that some spreadsheets split cells at.
 FORMULA_START = re.compile(
@@ -111,17 +111,17 @@ def temporary_path(path: Path) -> Path:
 
 
 @contextmanager
-def new_folder(path: Path | str, mark: str | None = None) -> Iterator[Path]:
+def new_folder(path: Path | str, marker_file: str | None = None) -> Iterator[Path]:
     """Context manager that yields an empty folder and renames it to `path` at the end, or removes it on an error.
 
     Args:
-        mark: Name of a file that marks a folder of earlier results. Such a folder is replaced.
+        marker_file: Name of a file that marks a folder of earlier results. Such a folder is replaced.
 
     Raises:
         FileExistsError: The path exists and is neither an empty folder nor marked.
     """
     path = Path(os.path.realpath(path))
-    is_marked = mark is not None and (path / mark).is_file()
+    is_marked = marker_file is not None and (path / marker_file).is_file()
     if path.exists() and not (is_marked or (path.is_dir() and not any(path.iterdir()))):
         raise FileExistsError(
             f"{path} already exists and is not empty; choose another folder"
@@ -162,17 +162,17 @@ def locked(path: Path | str, timeout: float = 60.0) -> Iterator[None]:
         ) from None
 
 
-def safe_cell(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Return a text with an apostrophe before each start of a formula, so that no spreadsheet runs it.
 
-    >>> [safe_cell(text) for text in ("=1+1", "a;@b", "a-b")]
+    >>> [escape_formula(text) for text in ("=1+1", "a;@b", "a-b")]
     ["'=1+1", "a;'@b", 'a-b']
     """
     return FORMULA_START.sub(r"\1'", text)
 
 
 def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Return rows as CSV, with each text escaped by `safe_cell`.
+    """Return rows as CSV, with each text escaped by `escape_formula`.
 
     >>> print(csv_text([("agent", "=1+1"), ("value", -2.5)]), end="")
     agent,'=1+1
@@ -182,7 +182,7 @@ def csv_text(rows: Iterable[Iterable[Any]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     for row in rows:
         writer.writerow(
-            safe_cell(value) if isinstance(value, str) else value for value in row
+            escape_formula(value) if isinstance(value, str) else value for value in row
         )
     return text.getvalue()
 
@@ -223,13 +223,17 @@ def read_text(path: Path | str, name: str | None = None) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
-        right = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
-        raise BadData(Fault(name, line, right=right, unit="line")) from None
+        valid_values = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
+        raise BadData(
+            DataIssue(name, line, valid_values=valid_values, unit="line")
+        ) from None
     except FileNotFoundError:
-        raise BadData(Fault(name, right="the file is missing")) from None
+        raise BadData(DataIssue(name, valid_values="the file is missing")) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise BadData(Fault(name, right=f"the file can't be read: {reason}")) from None
+        raise BadData(
+            DataIssue(name, valid_values=f"the file can't be read: {reason}")
+        ) from None
 
 
 def read_json(path: Path | str, name: str | None = None) -> dict[str, Any]:
@@ -238,9 +242,11 @@ def read_json(path: Path | str, name: str | None = None) -> dict[str, Any]:
     try:
         content = json.loads(read_text(path, name))
     except json.JSONDecodeError as error:
-        right = f"invalid JSON: {error.msg.lower()}"
-        raise BadData(Fault(name, error.lineno, right=right, unit="line")) from None
+        valid_values = f"invalid JSON: {error.msg.lower()}"
+        raise BadData(
+            DataIssue(name, error.lineno, valid_values=valid_values, unit="line")
+        ) from None
     if not isinstance(content, dict):
-        right = f"must be a JSON object, {{…}}; got {content!r:.60}"
-        raise BadData(Fault(name, right=right))
+        valid_values = f"must be a JSON object, {{…}}; got {content!r:.60}"
+        raise BadData(DataIssue(name, valid_values=valid_values))
     return content

@@ -14,8 +14,8 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from pushlab.ground.files import cache_dir, ensure_private
-from pushlab.ground.store import package_digest
+from pushlab.utils.cache import package_digest
+from pushlab.utils.files import cache_dir, ensure_private
 
 try:
     from numba import njit
@@ -131,7 +131,7 @@ def compiled_in_place(function: Any) -> Any:
     return _compile(function, error_model="numpy", _nrt=False)
 
 
-def compiled_sums(function: Any) -> Any:
+def compiled_fastmath(function: Any) -> Any:
     """Compile a loop of long sums. The compiler may change the order of additions."""
     return _compile(
         function, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
@@ -151,7 +151,7 @@ def specialised(loop: Any, name: str, **parts: Any) -> Any:
     Args:
         name: Suffix of the copy's name. It must be different for each copy.
 
-    >>> from pushlab.envs.chance import uniform_at
+    >>> from pushlab.envs.random_numbers import uniform_at
     >>> specialised(uniform_at.py_func, "example").py_func.__qualname__
     'uniform_at_example'
     """
@@ -166,11 +166,11 @@ def specialised(loop: Any, name: str, **parts: Any) -> Any:
     return _compile(copy, cached=from_pushlab, error_model="numpy")
 
 
-def inner(function: Any) -> Any:
+def compiled_helper(function: Any) -> Any:
     """Compile a function of numbers that is called only by compiled loops."""
     return _compile_inner(function)
 
 
-def inner_in_place(function: Any) -> Any:
+def compiled_helper_in_place(function: Any) -> Any:
     """Compile a function that is called only by loops of `compiled_in_place`."""
     return _compile_inner(function, _nrt=False, forceinline=True)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-# First spawn key of each kind of seed. `pushlab.agents.protocol.own_chance` uses 1.
+# First spawn key of each kind of seed. `pushlab.agents.protocol.agent_rng` uses 1.
 EPISODE = 2
 PART = 3
 
@@ -68,33 +68,35 @@ STREAMS = (
 )
 
 
-def uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray:
+def draw_uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.ndarray:
     """Draw uniform numbers in [0, 1), float64 of this shape, from a stream (one of STREAMS) of a seed.
 
-    >>> uniforms(1, "days", 2).round(3)
+    >>> draw_uniforms(1, "days", 2).round(3)
     array([0.332, 0.612])
     """
     bits = np.random.PCG64((seed, STREAMS.index(stream)))
     return np.random.Generator(bits).random(shape)
 
 
-def pick(weights: Sequence[int], u: Any) -> np.ndarray:
+def weighted_index(weights: Sequence[int], u: Any) -> np.ndarray:
     """Return an index for each uniform in `u`, with probabilities proportional to the weights (integers).
 
-    >>> pick((3, 1), [0.0, 0.74, 0.75])
+    >>> weighted_index((3, 1), [0.0, 0.74, 0.75])
     array([0, 0, 1])
     """
     ends = np.cumsum(weights)
     return np.searchsorted(ends, np.asarray(u) * ends[-1], side="right")
 
 
-def pick_value(options: Mapping[str, int], u: Any) -> Any:
+def weighted_choice(options: Mapping[str, int], u: Any) -> Any:
     """Return a value for each uniform in `u`, as an object array, drawn from {value: weight}.
 
-    >>> pick_value({"low": 3, "high": 1}, [0.1, 0.9]).tolist()
+    >>> weighted_choice({"low": 3, "high": 1}, [0.1, 0.9]).tolist()
     ['low', 'high']
     """
-    return np.array(list(options), dtype=object)[pick(list(options.values()), u)]
+    return np.array(list(options), dtype=object)[
+        weighted_index(list(options.values()), u)
+    ]
 
 
 def quantile(levels: Sequence[float], values: Sequence[float], u: Any) -> np.ndarray:

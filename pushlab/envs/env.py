@@ -1,4 +1,4 @@
-"""Env: one copy of a world as a Gymnasium environment. `pushlab.envs.batch` has the VectorEnv."""
+"""Env: one copy of a world as a Gymnasium environment. `pushlab.envs.vector_env` has the VectorEnv."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
-from pushlab.envs.chance import UniformSource
+from pushlab.envs.random_numbers import UniformSource
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, in_short, one_of
-from pushlab.ground.compiled import compiled_in_place
+from pushlab.utils.arguments import require, short_repr, validate_choice
+from pushlab.utils.compiled import compiled_in_place
 
 RENDER_MODES = ["rgb_array", "human"]
 
 # Frames stored for rendering an episode. Registered episodes have up to 3,330 (evalumap).
-MOST_FRAMES = 10_000
+MAX_FRAMES = 10_000
 
 
 def append_frame(frames: list[dict], frame: dict) -> None:
     """Append a frame; at MOST_FRAMES, first drop the older half, all but the first frame."""
-    if len(frames) >= MOST_FRAMES:
-        del frames[1 : MOST_FRAMES // 2]
+    if len(frames) >= MAX_FRAMES:
+        del frames[1 : MAX_FRAMES // 2]
     frames.append(frame)
 
 
@@ -46,26 +46,26 @@ def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> 
     return world(**params)  # type: ignore[operator]
 
 
-def at_row(values: Any, index: Any) -> Any:
+def index_nested(values: Any, index: Any) -> Any:
     """Index every array of a nested structure: an array, or a dict or tuple of such structures."""
     if isinstance(values, np.ndarray):
         return values[index]
     if isinstance(values, dict):
-        return {key: at_row(value, index) for key, value in values.items()}
-    return tuple(at_row(value, index) for value in values)
+        return {key: index_nested(value, index) for key, value in values.items()}
+    return tuple(index_nested(value, index) for value in values)
 
 
 def validate_options(world: World, options: Mapping[str, Any] | None) -> dict:
     """Return the options of a reset as a dict; raise ValueError for one that the world doesn't have."""
-    demand(
+    require(
         options is None or isinstance(options, Mapping),
-        f"options must be None or a dict; got {in_short(options)}",
+        f"options must be None or a dict; got {short_repr(options)}",
     )
     options = dict(options or {})
     for name in options:
-        demand(
+        require(
             name in world.options,
-            f"{world.name} has no reset option {in_short(name)}; its options: {', '.join(world.options) or 'none'}",
+            f"{world.name} has no reset option {short_repr(name)}; its options: {', '.join(world.options) or 'none'}",
         )
     return options
 
@@ -75,7 +75,7 @@ def validate_options(world: World, options: Mapping[str, Any] | None) -> dict:
 INTEGER_TYPES = (int, np.int64)
 
 
-def reader_of(world: World) -> Callable[[Any, int], Any]:
+def action_validator(world: World) -> Callable[[Any, int], Any]:
     """Return a function (action, n) → array (n, ...) that validates and converts actions.
 
     The function raises ValueError for an invalid action, and can be pickled. Actions of Discrete and MultiDiscrete
@@ -168,7 +168,7 @@ def _as_array(world, action, n, kinds, content):
         elif isinstance(action, dict) and hasattr(world, "schema"):
             hint = "; convert it with schema.notification.encode_one(action)"
         raise ValueError(
-            f"an action consists of {content}; got {in_short(action)}{hint}"
+            f"an action consists of {content}; got {short_repr(action)}{hint}"
         )
     shape = world.action_space.shape
     if n == 1 and array.shape == shape:
@@ -197,7 +197,7 @@ class SingleCopy:
         self.world = world
         self.state: Any = None
         self.outcome: dict | None = None
-        self._parse = reader_of(world)
+        self._parse = action_validator(world)
         # Methods that a world inherits from World aren't called: they return a constant.
         kind = type(world)
         self._can_terminate = kind.terminated is not World.terminated
@@ -208,7 +208,7 @@ class SingleCopy:
         """Start an episode; return observation and info."""
         self.state = self.world.initial(draws, options)
         self.outcome = None
-        return at_row(self.world.observe(self.state), 0), self._info()
+        return index_nested(self.world.observe(self.state), 0), self._info()
 
     def step(
         self, action: Any, draws: np.ndarray
@@ -219,7 +219,7 @@ class SingleCopy:
         state, self.outcome = world.advance(self.state, action, draws)
         self.state = state
         return (
-            at_row(world.observe(state), 0),
+            index_nested(world.observe(state), 0),
             float(world.reward(self.outcome)[0]),
             self._can_terminate and world.terminated(state).item(),
             self._can_truncate and world.truncated(state).item(),
@@ -239,7 +239,7 @@ class SingleCopy:
         return info
 
 
-class Spec:
+class SpecDescriptor:
     """Descriptor for `spec`: the spec of gym.make, with the world's longest episode as max_episode_steps.
 
     Gymnasium's TimeAwareObservation needs this limit. Therefore gym.make(env.spec) adds a TimeLimit.
@@ -251,7 +251,7 @@ class Spec:
     def __set__(self, env: Any, spec: EnvSpec | None) -> None:
         env._spec = copy(spec)
         if spec is not None and spec.max_episode_steps is None:
-            env._spec.max_episode_steps = env.world.most_steps
+            env._spec.max_episode_steps = env.world.max_steps
 
 
 class Env(gym.Env):
@@ -266,14 +266,14 @@ class Env(gym.Env):
     Attributes:
         world: The world. Its docstring documents the environment.
         state, outcome: State of the world and outcome of the last step: dicts of arrays with a leading axis of 1.
-        trail: Outcome entries of each step of the episode, selected by the world's `trail_of`.
+        trail: Outcome entries of each step of the episode, selected by the world's `trail_keys`.
 
     Raises:
         ValueError: For an action outside the space or an unknown reset option.
     """
 
     metadata = {"render_modes": RENDER_MODES, "render_fps": 4}
-    spec = Spec()
+    spec = SpecDescriptor()
 
     def __init__(
         self,
@@ -281,13 +281,15 @@ class Env(gym.Env):
         render_mode: str | None = None,
         **params: Any,
     ):
-        self.render_mode = one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        self.render_mode = validate_choice(
+            "render_mode", render_mode, (None, *RENDER_MODES)
+        )
         self.world = build_world(world, params)
         self.observation_space = self.world.observation_space
         self.action_space = self.world.action_space
         self.trail: list = []
         self._copy = make_single_copy(self.world)
-        self._trail_entry = self.world.trail_of and itemgetter(*self.world.trail_of)
+        self._trail_entry = self.world.trail_keys and itemgetter(*self.world.trail_keys)
         self._is_over = True
         self._frames: list[dict] = []
         self._uniforms = UniformSource([None], self.world.uniforms)

@@ -1,10 +1,10 @@
 """Validation of arguments. Each function returns the value if it is valid, and raises ValueError otherwise.
 
-The message has the argument's name, the valid values and the value. `demand` checks any other condition.
+The message has the argument's name, the valid values and the value. `require` checks any other condition.
 
->>> whole("seed", 7), number("share", 0.5, 0, 1), one_of("kind", "a", ("a", "b"))
+>>> validate_integer("seed", 7), validate_number("share", 0.5, 0, 1), validate_choice("kind", "a", ("a", "b"))
 (7, 0.5, 'a')
->>> number("discount", 1, 0, below=1)
+>>> validate_number("discount", 1, 0, below=1)
 Traceback (most recent call last):
 ValueError: discount must be a number, 0 or more and below 1; got 1
 """
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.ground.faults import BadData
+from pushlab.utils.issues import BadData
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NUMBER_TYPES = (int, float, np.integer, np.floating)
 
 
-def demand(condition: Any, message: str) -> None:
+def require(condition: Any, message: str) -> None:
     """Raise ValueError with this message unless the condition is true.
 
     The message is built on every call; if that is slow, use `if` instead.
@@ -40,23 +40,23 @@ def demand(condition: Any, message: str) -> None:
         raise ValueError(message)
 
 
-def in_short(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return the repr of a value on one line, cut to 60 characters, for a message.
 
-    >>> in_short(np.eye(2))
+    >>> short_repr(np.eye(2))
     'array([[1., 0.], [0., 1.]])'
     """
     return " ".join(repr(value)[:1000].split())[:60]
 
 
 @contextmanager
-def naming(name: str, value: Any) -> Iterator[None]:
+def error_context(name: str, value: Any) -> Iterator[None]:
     """Context manager that adds an argument's name and value to errors raised inside it.
 
     A TypeError or OverflowError becomes a ValueError. BadData isn't changed, since its faults name a file. Nor is an
     error whose message already has the name.
 
-    >>> with naming("people", "friends.csv"):
+    >>> with error_context("people", "friends.csv"):
     ...     raise FileNotFoundError("there is no such file")
     Traceback (most recent call last):
     FileNotFoundError: people='friends.csv': there is no such file
@@ -67,13 +67,13 @@ def naming(name: str, value: Any) -> Iterator[None]:
         if isinstance(error, BadData) or re.search(rf"\b{name}\b", str(error)):
             raise
         kind = type(error) if isinstance(error, OSError) else ValueError
-        raise kind(f"{name}={in_short(value)}: {error}") from error
+        raise kind(f"{name}={short_repr(value)}: {error}") from error
 
 
-def meant(word: Any, choices: Iterable[str]) -> str:
+def suggestion(word: Any, choices: Iterable[str]) -> str:
     """Return the end of a message that suggests the choice most like `word`, or "" if none is similar.
 
-    >>> meant("Freinds", ["family", "friends"]), meant("sports", ["family", "friends"])
+    >>> suggestion("Freinds", ["family", "friends"]), suggestion("sports", ["family", "friends"])
     ("; did you mean 'friends'?", '')
     """
     by_lowercase = {choice.casefold(): choice for choice in choices}
@@ -98,10 +98,10 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
+def validate_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     """Return the value if it equals one of the choices and has its type.
 
-    >>> one_of("opening", "always", ("sampled", "matched"))
+    >>> validate_choice("opening", "always", ("sampled", "matched"))
     Traceback (most recent call last):
     ValueError: opening must be one of sampled, matched; got 'always'
     """
@@ -110,40 +110,42 @@ def one_of(name: str, value: Any, choices: Iterable[Any]) -> Any:
         isinstance(value, type(choice)) and value == choice for choice in choices
     ):
         raise ValueError(
-            f"{name} must be one of {', '.join(map(str, choices))}; got {in_short(value)}"
+            f"{name} must be one of {', '.join(map(str, choices))}; got {short_repr(value)}"
         )
     return value
 
 
-def flag(name: str, value: Any) -> bool:
+def validate_bool(name: str, value: Any) -> bool:
     """Return the value as a bool if it is a Python or NumPy bool; 1, "yes" and None aren't valid.
 
-    >>> flag("reveal", 1)
+    >>> validate_bool("reveal", 1)
     Traceback (most recent call last):
     ValueError: reveal must be True or False; got 1
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name} must be True or False; got {in_short(value)}")
+        raise ValueError(f"{name} must be True or False; got {short_repr(value)}")
     return bool(value)
 
 
-def function(name: str, value: Any) -> Any:
+def validate_callable(name: str, value: Any) -> Any:
     """Return the value if it is callable.
 
-    >>> function("make", 5)
+    >>> validate_callable("make", 5)
     Traceback (most recent call last):
     ValueError: make must be callable; got 5
     """
-    demand(callable(value), f"{name} must be callable; got {in_short(value)}")
+    require(callable(value), f"{name} must be callable; got {short_repr(value)}")
     return value
 
 
-def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
+def validate_choices(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
     """Return the value as a tuple if it is one of the choices, or a list of different ones.
 
-    >>> some_of("visible", "age", ("age", "debt")), some_of("visible", ["debt", "age"], ("age", "debt"))
-    (('age',), ('debt', 'age'))
-    >>> some_of("visible", ["age", "mood"], ("age", "debt"))
+    >>> validate_choices("visible", "age", ("age", "debt"))
+    ('age',)
+    >>> validate_choices("visible", ["debt", "age"], ("age", "debt"))
+    ('debt', 'age')
+    >>> validate_choices("visible", ["age", "mood"], ("age", "debt"))
     Traceback (most recent call last):
     ValueError: visible must be one or more of age, debt, each once; got ['age', 'mood']
     """
@@ -154,84 +156,86 @@ def some_of(name: str, value: Any, choices: Iterable[str]) -> tuple[str, ...]:
         and all(isinstance(word, str) and word in choices for word in words)
         and 0 < len(words) == len(set(words))
     )
-    demand(
+    require(
         is_valid,
-        f"{name} must be one or more of {', '.join(choices)}, each once; got {in_short(value)}",
+        f"{name} must be one or more of {', '.join(choices)}, each once; got {short_repr(value)}",
     )
     return tuple(words)
 
 
-def whole(
+def validate_integer(
     name: str,
     value: Any,
-    least: int | None = None,
-    most: int | None = None,
-    of: str = "",
+    minimum: int | None = None,
+    maximum: int | None = None,
+    unit: str = "",
 ) -> int:
-    """Return the value as an int if it is an integer from `least` to `most`, both included.
+    """Return the value as an int if it is an integer from `minimum` to `maximum`, both included.
 
     Python and NumPy integers are valid; 3.0, "3" and True aren't.
 
     Args:
         least, most: Limits. None means no limit.
-        of: Unit for the message, such as "days".
+        unit: Unit for the message, such as "days".
 
-    >>> whole("horizon", 0, 1, 84, of="days")
+    >>> validate_integer("horizon", 0, 1, 84, unit="days")
     Traceback (most recent call last):
     ValueError: horizon must be a whole number of days from 1 to 84; got 0
     """
     is_integer = is_number(value) and isinstance(value, (int, np.integer))
-    if not is_integer or not _is_within(value, least, None, most, None):
-        noun = f"a whole number of {of}" if of else "a whole number"
-        limits = range_text(least, None, most, None)
-        raise ValueError(f"{name} must be {noun}{limits}; got {in_short(value)}")
+    if not is_integer or not _is_within(value, minimum, None, maximum, None):
+        noun = f"a whole number of {unit}" if unit else "a whole number"
+        limits = range_text(minimum, None, maximum, None)
+        raise ValueError(f"{name} must be {noun}{limits}; got {short_repr(value)}")
     return int(value)
 
 
-def number(
+def validate_number(
     name: str,
     value: Any,
-    least: float | None = None,
-    most: float | None = None,
+    minimum: float | None = None,
+    maximum: float | None = None,
     *,
     above: float | None = None,
     below: float | None = None,
-    of: str = "",
+    unit: str = "",
 ) -> Any:
     """Return the value as a Python number if it is finite and within the limits.
 
     Args:
         least, most: Limits that are included. most=math.inf makes infinity valid.
         above, below: Limits that are excluded.
-        of: Unit for the message, such as "days".
+        unit: Unit for the message, such as "days".
     """
     # As a Python number, since a limit can be too large for a float16.
     plain = value.item() if isinstance(value, np.generic) else value
-    is_allowed_inf = most == math.inf and isinstance(plain, float) and plain == math.inf
+    is_allowed_inf = (
+        maximum == math.inf and isinstance(plain, float) and plain == math.inf
+    )
     is_valid = (is_allowed_inf or is_number(plain)) and _is_within(
-        plain, least, above, most, below
+        plain, minimum, above, maximum, below
     )
     if not is_valid:
-        limits = range_text(least, above, most, below)
+        limits = range_text(minimum, above, maximum, below)
         noun = "a number" if limits else "a finite number"
-        if of:
-            noun += f" of {of}"
-        raise ValueError(f"{name} must be {noun}{limits}; got {in_short(value)}")
+        if unit:
+            noun += f" of {unit}"
+        raise ValueError(f"{name} must be {noun}{limits}; got {short_repr(value)}")
     return plain
 
 
-def numbers(
-    name: str, value: Any, shape: tuple | None = None, of: str = ""
+def validate_array(
+    name: str, value: Any, shape: tuple | None = None, unit: str = ""
 ) -> np.ndarray:
     """Return the value as a float64 array if all its numbers are finite and it has this shape.
 
     Args:
         shape: Required shape. None allows any.
-        of: Description of the numbers for the message.
+        unit: Description of the numbers for the message.
 
-    >>> numbers("weights", [1, 2], (2,)).tolist()
+    >>> validate_array("weights", [1, 2], (2,)).tolist()
     [1.0, 2.0]
-    >>> numbers("weights", [1, "two"], (2,), of="a person and a thing")
+    >>> validate_array("weights", [1, "two"], (2,), unit="a person and a thing")
     Traceback (most recent call last):
     ValueError: weights must be finite numbers of shape (2,), a person and a thing; got [1, 'two']
     """
@@ -244,68 +248,72 @@ def numbers(
         array = np.array(math.nan)
     if not np.isfinite(array).all() or shape not in (None, array.shape):
         details = "" if shape is None else f" of shape {shape}"
-        if of:
-            details += f", {of}"
+        if unit:
+            details += f", {unit}"
         raise ValueError(
-            f"{name} must be finite numbers{details}; got {in_short(value)}"
+            f"{name} must be finite numbers{details}; got {short_repr(value)}"
         )
     return array
 
 
-def floats(name: str, value: Any) -> np.ndarray:
-    """Return the value as a float64 array of any shape. Unlike in `numbers`, NaN and infinity are valid."""
-    with naming(name, value):
+def float_array(name: str, value: Any) -> np.ndarray:
+    """Return the value as a float64 array of any shape. Unlike in `validate_array`, NaN and infinity are valid."""
+    with error_context(name, value):
         return np.asarray(value, float)
 
 
-def generator(seed: Any) -> np.random.Generator:
+def make_rng(seed: Any) -> np.random.Generator:
     """Return NumPy's random generator for a seed."""
-    with naming("seed", seed):
+    with error_context("seed", seed):
         return np.random.default_rng(seed)
 
 
-def share(name: str, value: Any) -> Any:
+def validate_fraction(name: str, value: Any) -> Any:
     """Return the value if it is above 0 and below 1, such as the level of an interval."""
-    return number(name, value, above=0, below=1)
+    return validate_number(name, value, above=0, below=1)
 
 
-def chances(values: Mapping[str, Any]) -> None:
+def validate_probabilities(values: Mapping[str, Any]) -> None:
     """Raise ValueError unless each value of {name: value} is a probability, 0 and 1 included."""
     for name, value in values.items():
-        number(name, value, 0, 1)
+        validate_number(name, value, 0, 1)
 
 
-def has_columns(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
+def validate_columns(
+    table: pd.DataFrame, *names: str, table_name: str = "the table"
+) -> None:
     """Raise ValueError unless the table has all of these columns."""
     is_table = hasattr(table, "columns")
-    demand(is_table, f"{what} must be a DataFrame; got {in_short(table)}")
+    require(is_table, f"{table_name} must be a DataFrame; got {short_repr(table)}")
     missing = [name for name in names if name not in table.columns]
     if missing:
         raise ValueError(
-            f"{what} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}"
+            f"{table_name} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}"
         )
 
 
-def has_rows(table: pd.DataFrame, *names: str, what: str = "the table") -> None:
+def validate_not_empty(
+    table: pd.DataFrame, *names: str, table_name: str = "the table"
+) -> None:
     """Raise ValueError unless the table has all of these columns and at least one row."""
-    has_columns(table, *names, what=what)
-    demand(len(table), f"{what} has no rows")
+    validate_columns(table, *names, table_name=table_name)
+    require(len(table), f"{table_name} has no rows")
 
 
-def _is_within(value, least, above, most, below):
+def _is_within(value, minimum, above, maximum, below):
     """Return whether a number is within the limits. None means no limit."""
     return (
-        (least is None or value >= least)
+        (minimum is None or value >= minimum)
         and (above is None or value > above)
-        and (most is None or value <= most)
+        and (maximum is None or value <= maximum)
         and (below is None or value < below)
     )
 
 
 def range_text(
-    least: float | None,
+    minimum: float | None,
     above: float | None,
-    most: float | None,
+    maximum: float | None,
     below: float | None,
 ) -> str:
     """Return limits as words that follow "a number".
@@ -313,21 +321,21 @@ def range_text(
     >>> range_text(0, None, 1, None), range_text(1, None, None, None), range_text(None, 0, 5, None)
     (' from 0 to 1', ', 1 or more', ' above 0 and at most 5')
     """
-    if least is not None and most is not None:
-        return f" from {least:,} to {most:,}"
+    if minimum is not None and maximum is not None:
+        return f" from {minimum:,} to {maximum:,}"
     parts = []
-    if least is not None:
-        parts.append(f", {least:,} or more")
+    if minimum is not None:
+        parts.append(f", {minimum:,} or more")
     if above is not None:
         parts.append(f" above {above:,}")
-    if most is not None:
-        parts.append(f" at most {most:,}" if parts else f", {most:,} or less")
+    if maximum is not None:
+        parts.append(f" at most {maximum:,}" if parts else f", {maximum:,} or less")
     if below is not None:
         parts.append(f" below {below:,}")
     return " and".join(parts)
 
 
-def bring(name: str, needed_by: str, extra: str = "rl") -> Any:
+def import_optional(name: str, needed_by: str, extra: str = "rl") -> Any:
     """Import and return an optional module, or an object of it.
 
     Args:
@@ -338,7 +346,7 @@ def bring(name: str, needed_by: str, extra: str = "rl") -> Any:
     Raises:
         ImportError: The module isn't installed. The message has the command that installs it.
 
-    >>> bring("json:loads", "reading")("3")
+    >>> import_optional("json:loads", "reading")("3")
     3
     """
     module_name, _, attribute = name.partition(":")

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from pushlab.causal.compare import compare
-from pushlab.causal.draws import KINDS
+from pushlab.causal.datasets import KINDS
 from pushlab.causal.experiments import experiment
-from pushlab.ground.arguments import one_of, whole
-from pushlab.ground.seeds import episode_seed
-from pushlab.metrics.estimate import share_interval
+from pushlab.metrics.estimate import proportion_interval
+from pushlab.utils.arguments import validate_choice, validate_integer
+from pushlab.utils.seeds import episode_seed
 
 COLUMNS = [
     "kind",
@@ -30,7 +30,7 @@ COLUMNS = [
 ]
 
 
-def repeat(
+def repeat_estimates(
     model: Any = "hiv",
     kind: str = "confounded",
     n: int = 500,
@@ -53,17 +53,17 @@ def repeat(
         clipped (units), truth (mean effect in the population), sample_effect (mean effect on the units of the draw).
 
     >>> from pushlab.causal import DifferenceInMeans
-    >>> table = repeat("lotka_volterra", "randomised", n=100, draws=3, estimators=[DifferenceInMeans()])
+    >>> table = repeat_estimates("lotka_volterra", "randomised", n=100, draws=3, estimators=[DifferenceInMeans()])
     >>> len(table), table["truth"].nunique()
     (3, 1)
     """
     from threadpoolctl import threadpool_limits
 
-    one_of("kind", kind, KINDS)
+    validate_choice("kind", kind, KINDS)
     trial = experiment(model)
     tables = []
     with threadpool_limits(1, user_api="blas"):  # matrices are too small for threads
-        for draw in range(whole("draws", draws, 1)):
+        for draw in range(validate_integer("draws", draws, 1)):
             draw_seed = episode_seed(seed, draw)
             data = KINDS[kind](trial, n, draw_seed)
             truth = trial.population_effect
@@ -80,7 +80,7 @@ def summary(
     """Summarise the errors of each estimator over many draws.
 
     Args:
-        table: A table of `repeat`. If it has more columns, `by` can include them.
+        table: A table of `repeat_estimates`. If it has more columns, `by` can include them.
         by: Columns that define the groups.
 
     Returns:
@@ -113,7 +113,7 @@ def summary(
         draws=("covers", "size"),
     ).reset_index()
     successes = (result["covers"] * result["draws"]).round()
-    interval = share_interval(successes, result["draws"])
+    interval = proportion_interval(successes, result["draws"])
     position = result.columns.get_loc("covers")
     result.insert(position + 1, "covers_low", interval.low)
     result.insert(position + 2, "covers_high", interval.high)
@@ -126,17 +126,17 @@ def _root_mean_square(errors):
     return float(np.sqrt((errors**2).mean()))
 
 
-def by_size(
+def errors_by_size(
     model: Any = "hiv",
     sizes: Sequence[int] = (50, 100, 200, 400, 800, 1600),
     draws: int = 100,
     **more: Any,
 ) -> pd.DataFrame:
-    """Return the `summary` for data sets of several sizes. `more` as in `repeat`.
+    """Return the `summary` for data sets of several sizes. `more` as in `repeat_estimates`.
 
     The error of an unbiased estimator decreases with the square root of the number of units. The bias of an estimator
     doesn't decrease, and more data only narrow its interval.
     """
     trial = experiment(model)
-    tables = [repeat(trial, n=n, draws=draws, **more) for n in sizes]
+    tables = [repeat_estimates(trial, n=n, draws=draws, **more) for n in sizes]
     return summary(pd.concat(tables, ignore_index=True))

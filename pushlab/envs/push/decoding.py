@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.envs.push import rules
-from pushlab.users.days import DAY
+from pushlab.users.days import MINUTES_PER_DAY
 
 # Lower ends of the ranges, all but the first, by the last part of a component's name.
 EDGES = {
@@ -36,7 +36,7 @@ OUTCOMES = (
 )
 
 
-def words_of(world: Any, observation: Any) -> dict[str, str]:
+def decode_observation(world: Any, observation: Any) -> dict[str, str]:
     """Return an observation in words; see `Push.decode_one`."""
     context = world.schema.context
     notification = world.schema.notification
@@ -121,7 +121,7 @@ def _make_event(world, phone, index):
     arrived = float(tables.times[tables.arrival_moments[arrival]] - begin)
     outcome = OUTCOMES[phone.status[index]]
     moment = phone.since[index]
-    end = world.horizon * float(DAY)
+    end = world.horizon * float(MINUTES_PER_DAY)
     shown = None
     closed = None
     if outcome in ("pending", "opened", "dismissed"):
@@ -149,7 +149,7 @@ def events_table(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
     """Return the events as a DataFrame, indexed by the notifications' numbers in info.
 
     Columns: the notification's features; arrived, shown, closed (minutes); posted (date and time of arrival); delay
-    (minutes from arrival to showing); deferrals; outcome; `worth` (its reward, NaN until it is settled); and
+    (minutes from arrival to showing); deferrals; outcome; `reward` (its reward, NaN until it is settled); and
     `context.<feature>` at arrival.
     """
     core = state["core"][at]
@@ -167,7 +167,9 @@ def events_table(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
         deferrals=events["deferrals"],
         outcome=events["outcome"],
     )
-    table["worth"] = np.where(status > rules.UNSEEN, world.worths[status], np.nan)
+    table["reward"] = np.where(
+        status > rules.UNSEEN, world.status_rewards[status], np.nan
+    )
     contexts = world.schema.context.decode(
         tables.contexts[tables.arrival_moments[rows]]
     )
@@ -231,7 +233,7 @@ def make_frame(world: Any, state: dict, outcome: dict | None, at: int = 0) -> di
         "user": world.users[core[rules.USER]].name,
         "date": str(world.dates[tables.plan[moment, rules.DAY_INDEX]]),
         "now": float(world.elapsed_minutes(state["core"])[at]),
-        "of": world.horizon * DAY,
+        "episode_length": world.horizon * MINUTES_PER_DAY,
         "context": world.schema.context.decode_one(tables.contexts[moment]),
         "hand": events[hand] if hand >= 0 else None,
         "cache": [event for event in events if event["outcome"] == "waiting"],

@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 
 from pushlab.agents.protocol import Agent
-from pushlab.ground.seeds import part_seed
 from pushlab.logs.rollout import Episode, run_episode
+from pushlab.utils.seeds import part_seed
 
-QUANTITIES = ("reward", "opens", "interruptions", "delay", "missed")
-JUDGING = 1  # part of a seed for evaluation days; a study's training uses other parts
+DAY_METRICS = ("reward", "opens", "interruptions", "delay", "missed")
+EVALUATION_PART = (
+    1  # part of a seed for evaluation days; a study's training uses other parts
+)
 
 
 def run_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
@@ -23,7 +25,7 @@ def run_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
     return episode.steps[-1].info
 
 
-def judge_days(env: Any, agent: Agent, seed: int = 0) -> pd.DataFrame:
+def evaluate_by_day(env: Any, agent: Agent, seed: int = 0) -> pd.DataFrame:
     """Run each day of the environment once, without learning or exploring; return one row per day.
 
     With the same seed all agents have the same days and the same random numbers.
@@ -34,7 +36,7 @@ def judge_days(env: Any, agent: Agent, seed: int = 0) -> pd.DataFrame:
     """
     rows = []
     for day in env.unwrapped.world.start_days.tolist():
-        own_seed = part_seed(seed, JUDGING, day)
+        own_seed = part_seed(seed, EVALUATION_PART, day)
         info = run_day(env, agent, day, own_seed, learn=False)
         parts = {name: info[name] for name in info if name.startswith("parts.")}
         row = {
@@ -50,13 +52,13 @@ def judge_days(env: Any, agent: Agent, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def judge(env: Any, agent: Agent, seed: int = 0) -> dict[str, float]:
-    """Return the means per day of `judge_days`; the delay is the mean over all notifications shown."""
-    return day_means(judge_days(env, agent, seed))
+def evaluate_agent(env: Any, agent: Agent, seed: int = 0) -> dict[str, float]:
+    """Return the means per day of `evaluate_by_day`; the delay is the mean over all notifications shown."""
+    return day_means(evaluate_by_day(env, agent, seed))
 
 
 def day_means(days: pd.DataFrame) -> dict[str, float]:
-    """Return the means of the rows of `judge_days`; the delay is the mean over all notifications shown."""
+    """Return the means of the rows of `evaluate_by_day`; the delay is the mean over all notifications shown."""
     means = days.drop(columns=["day", "forbidden"]).mean()
     shown = days["interruptions"]
     if shown.any():

@@ -21,7 +21,7 @@ from pushlab.metrics.lifelong.lifetime import Lifetime
 from pushlab.metrics.lifelong.log import regime_numbers
 
 # {our name: the name in l2metrics} of the metrics that both have.
-RELEASE_NAMES = {
+L2METRICS_NAMES = {
     "performance_recovery": "perf_recovery",
     "mean_training_performance": "avg_train_perf",
     "mean_evaluation_performance": "avg_eval_perf",
@@ -49,14 +49,14 @@ TRANSFER_REASON = (
 )
 
 
-def release_smooth(
+def l2metrics_smooth(
     values: Values,
     window: float | None = None,
     shape: str = "flat",
 ) -> np.ndarray:
     """Return the smoothed curve of l2metrics 3.1.0, shifted by half an experience (even window) or a whole one (odd).
 
-    >>> release_smooth(np.array([0, 0, 0, 6, 0, 0, 0.]), window=3)
+    >>> l2metrics_smooth(np.array([0, 0, 0, 6, 0, 0, 0.]), window=3)
     array([0., 0., 0., 2., 2., 2., 0.])
     """
     values = np.asarray(values, float)
@@ -79,7 +79,7 @@ def l2metrics_saturation(values: Values) -> Saturation:
     >>> l2metrics_saturation([0, 1, 5, 6, 1, 6, 5, 4])         # too short to be smoothed
     Saturation(value=6.0, time=3.0)
     """
-    smoothed = release_smooth(values)
+    smoothed = l2metrics_smooth(values)
     smoothed = smoothed[~np.isnan(smoothed)]
     if not len(smoothed):
         return Saturation(np.nan, np.nan)
@@ -132,8 +132,8 @@ class L2MetricsLifetime(Lifetime):
         return rows[rows["raw"].notna()], ("block",)
 
     def smooth(self, values: np.ndarray) -> np.ndarray:
-        """Return a curve smoothed by `release_smooth`."""
-        return release_smooth(values, self.settings.window, self.settings.smoothing)
+        """Return a curve smoothed by `l2metrics_smooth`."""
+        return l2metrics_smooth(values, self.settings.window, self.settings.smoothing)
 
     def saturation(
         self,

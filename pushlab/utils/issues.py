@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Fault(NamedTuple):
+class DataIssue(NamedTuple):
     """A fault of a file.
 
     Attributes:
@@ -19,7 +19,7 @@ class Fault(NamedTuple):
         row: Line number as editors count (the header is line 1), or None.
         column: Name of the column, or None.
         value: The invalid text, or None.
-        right: Description of a valid value. If `value` is None, the whole message.
+        valid_values: Description of a valid value. If `value` is None, the whole message.
         unit: Kind of `row`: "row" of a table, "line" of a text, or "item" of a JSON list. Items are numbered from 0,
             and their columns are keys.
     """
@@ -28,14 +28,14 @@ class Fault(NamedTuple):
     row: int | None = None
     column: str | None = None
     value: str | None = None
-    right: str = ""
+    valid_values: str = ""
     unit: str = "row"
 
 
 class BadData(ValueError):
-    """Error for a file with faults, listed in `faults`. The message groups rows with the same column and value.
+    """Error for a file with faults, listed in `issues`. The message groups rows with the same column and value.
 
-    >>> print(BadData(Fault("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
+    >>> print(BadData(DataIssue("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
     2 faults:
       a.csv, column noise, rows 2, 5: 'loud' is not low or high
     """
@@ -43,72 +43,74 @@ class BadData(ValueError):
     MAX_LINES = 100
     MAX_ROWS = 12
 
-    def __init__(self, faults: Fault | Iterable[Fault]):
-        self.faults = (faults,) if isinstance(faults, Fault) else tuple(faults)
+    def __init__(self, issues: DataIssue | Iterable[DataIssue]):
+        self.issues = (issues,) if isinstance(issues, DataIssue) else tuple(issues)
         super().__init__(self._message())
 
     def _message(self):
         groups = defaultdict(list)
-        for fault in self.faults:
-            groups[fault._replace(row=None)].append(fault.row)
-        count = len(self.faults)
+        for issue in self.issues:
+            groups[issue._replace(row=None)].append(issue.row)
+        count = len(self.issues)
         lines = [f"{count:,} fault{'s' if count != 1 else ''}:"]
-        for fault, rows in list(groups.items())[: self.MAX_LINES]:
-            location = _location(fault, [row for row in rows if row is not None])
-            text = fault.right
-            if fault.value is not None:
-                text = f"{short(fault.value, 200)!r} is not {text}"
+        for issue, rows in list(groups.items())[: self.MAX_LINES]:
+            location = _location(issue, [row for row in rows if row is not None])
+            text = issue.valid_values
+            if issue.value is not None:
+                text = f"{shorten(issue.value, 200)!r} is not {text}"
             lines.append(f"  {printable(location)}: {printable(text)}")
         if len(groups) > self.MAX_LINES:
             lines.append(f"  and {len(groups) - self.MAX_LINES:,} more")
         return "\n".join(lines)
 
 
-def _location(fault, rows):
-    location = fault.file
-    if fault.column is not None:
-        kind = "column" if fault.unit == "row" else "key"
-        location += f", {kind} {fault.column or '(no name)'}"
+def _location(issue, rows):
+    location = issue.file
+    if issue.column is not None:
+        kind = "column" if issue.unit == "row" else "key"
+        location += f", {kind} {issue.column or '(no name)'}"
     if rows:
-        unit = fault.unit + ("s" if len(rows) > 1 else "")
+        unit = issue.unit + ("s" if len(rows) > 1 else "")
         location += f", {unit} {', '.join(map(str, rows[: BadData.MAX_ROWS]))}"
     if len(rows) > BadData.MAX_ROWS:
         location += f" and {len(rows) - BadData.MAX_ROWS:,} more"
     return location
 
 
-def refuse(faults: Iterable[Fault]) -> None:
+def raise_issues(issues: Iterable[DataIssue]) -> None:
     """Raise BadData with these faults unless there are none."""
-    if faults := list(faults):
-        raise BadData(faults)
+    if issues := list(issues):
+        raise BadData(issues)
 
 
-def blame(
-    file: str, lines: Any, column: str, values: Any, is_invalid: Any, right: str
-) -> list[Fault]:
+def column_issues(
+    file: str, lines: Any, column: str, values: Any, is_invalid: Any, valid_values: str
+) -> list[DataIssue]:
     """Return a Fault for each invalid value of a column.
 
     Args:
         lines: Line number of each row, shape (rows,).
         values: Values of the column, shape (rows,).
         is_invalid: Whether each value is invalid, bool, shape (rows,).
-        right: Description of valid values.
+        valid_values: Description of valid values.
 
-    >>> blame("a.csv", [2, 3, 4], "noise", ["low", "loud", "high"], [False, True, False], "low or high")[0][1:4]
+    >>> column_issues("a.csv", [2, 3, 4], "noise", ["low", "loud", "high"], [False, True, False], "low or high")[0][1:4]
     (3, 'noise', 'loud')
     """
     lines = np.asarray(lines)
     values = np.asarray(values, dtype=object)
     return [
-        Fault(file, int(lines[row]), column, short(str(values[row])), right)
+        DataIssue(
+            file, int(lines[row]), column, shorten(str(values[row])), valid_values
+        )
         for row in np.flatnonzero(is_invalid)
     ]
 
 
-def short(text: str, length: int = 60) -> str:
+def shorten(text: str, length: int = 60) -> str:
     """Return a text cut to at most `length` characters, for a message.
 
-    >>> short("a" * 100, length=5)
+    >>> shorten("a" * 100, length=5)
     'aaaa…'
     """
     return text if len(text) <= length else text[: length - 1] + "…"

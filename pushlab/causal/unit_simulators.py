@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pushlab.datasets.borrowers import FEATURES, WORDS, load_borrowers
+from pushlab.datasets.borrowers import FEATURE_LABELS, FEATURES, load_borrowers
 from pushlab.envs.credit.rules import (
     WEIGHTS,
     best_response,
@@ -18,7 +18,12 @@ from pushlab.envs.credit.rules import (
 )
 from pushlab.envs.ode.models import load_model
 from pushlab.envs.ode.world import ODE
-from pushlab.ground.arguments import demand, number, numbers, one_of
+from pushlab.utils.arguments import (
+    require,
+    validate_array,
+    validate_choice,
+    validate_number,
+)
 
 MIN_VALUE = 1e-12  # lower bound of the arguments of logarithms
 MAX_DEVIATION = 3.0  # of initial states, in standard deviations
@@ -52,7 +57,9 @@ class ODEUnits:
         self.names = model.levels
         arguments = experiment.world_arguments
         for name in arguments:
-            one_of("an argument in world_arguments", name, ("config", "preset"))
+            validate_choice(
+                "an argument in world_arguments", name, ("config", "preset")
+            )
         self.config = model.config(arguments.get("config"), arguments.get("preset"))
         self.logarithms = experiment.logarithms
         if self.logarithms is None:
@@ -62,19 +69,21 @@ class ODEUnits:
         if not isinstance(spread, dict):
             spread = dict.fromkeys(self.names, spread)
         for name in spread:
-            one_of(f"a variable that {model.name} begins with", name, self.names)
+            validate_choice(
+                f"a variable that {model.name} begins with", name, self.names
+            )
         scales = []
         for name in self.names:
             scale = spread.get(name, 0.0)
-            scales.append(number("spread", scale, 0))
+            scales.append(validate_number("spread", scale, 0))
         self.spread = np.array(scales, np.float64)
         bounds = {item.name: item.bounds for item in model.interventions}
         for name, dose in experiment.treatment.items():
-            one_of(f"an intervention of {model.name}", name, bounds)
-            number(name, dose, *bounds[name])
+            validate_choice(f"an intervention of {model.name}", name, bounds)
+            validate_number(name, dose, *bounds[name])
         variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
         for name in (experiment.confounder, *variables):
-            one_of(f"a variable of {model.name}", name, model.names)
+            validate_choice(f"a variable of {model.name}", name, model.names)
         zeros = np.zeros((1, len(model.names)))
         for quantity in (experiment.outcome, experiment.mediator):
             self._measure(quantity, zeros)
@@ -120,7 +129,7 @@ class ODEUnits:
         columns = [name == variable for name in names]
         if not any(columns):
             columns = [fnmatchcase(name, variable) for name in names]
-        demand(
+        require(
             any(columns),
             f"{quantity!r} matches no variable of {self.model.name}: {', '.join(names)}",
         )
@@ -145,8 +154,8 @@ class ODEUnits:
         high = ndtr(MAX_DEVIATION)
         normal = ndtri(low + uniforms * (high - low))
         values = self.levels * np.exp(self.spread * normal)
-        if self.model.settled is not None:
-            rows = [self.model.settled(self.config, row) for row in values]
+        if self.model.complete_state is not None:
+            rows = [self.model.complete_state(self.config, row) for row in values]
             values = np.array(rows)
         decision_time = self.experiment.decision_time
         if decision_time:
@@ -182,29 +191,29 @@ class CreditUnits:
         arguments = experiment.world_arguments
         for name in arguments:
             valid_names = ("people", "config", "preset")
-            one_of("an argument in world_arguments", name, valid_names)
+            validate_choice("an argument in world_arguments", name, valid_names)
         self.people = load_borrowers(arguments.get("people"))
         self.config = credit_config(arguments.get("config"), arguments.get("preset"))
         published = experiment.treatment.get("published")
         if isinstance(published, str):
             candidates = candidate_classifiers(self.people, self.config)
-            one_of("treatment: published", published, candidates)
+            validate_choice("treatment: published", published, candidates)
             published = candidates[published]
-        self.theta = numbers("treatment: published", published, (len(WEIGHTS),))
-        one_of("outcome", experiment.outcome, ("approved", "score"))
+        self.theta = validate_array("treatment: published", published, (len(WEIGHTS),))
+        validate_choice("outcome", experiment.outcome, ("approved", "score"))
         variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
         for name in (experiment.confounder, *variables):
-            one_of("a feature of people", name, FEATURES)
-        one_of("mediator", experiment.mediator, self.config.changeable)
+            validate_choice("a feature of people", name, FEATURES)
+        validate_choice("mediator", experiment.mediator, self.config.changeable)
 
     def column(self, variable: str) -> str:
         """Return the column of a feature in a data set."""
-        return WORDS[FEATURES.index(variable)]
+        return FEATURE_LABELS[FEATURES.index(variable)]
 
     def covariates(self, n: int, rng: np.random.Generator) -> pd.DataFrame:
         """Draw `n` people and return all their features."""
         rows = rng.integers(len(self.people), size=n)
-        return pd.DataFrame(self.people.features[rows], columns=WORDS)
+        return pd.DataFrame(self.people.features[rows], columns=FEATURE_LABELS)
 
     def units(self, n: int, rng: np.random.Generator) -> Units:
         """Draw `n` people and compute their outcomes with and without treatment."""

@@ -31,9 +31,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pushlab.ground.faults import BadData, Fault, refuse
-from pushlab.ground.files import json_text, new_folder, read_json, write_text
-from pushlab.logs.rollout import by_episode
+from pushlab.logs.rollout import aggregate_episodes
 from pushlab.logs.tables import (
     DATA_LOG,
     L2LOGGER_NAMES,
@@ -49,6 +47,8 @@ from pushlab.metrics.lifelong.log import (
     numeric_columns,
     regime_numbers,
 )
+from pushlab.utils.files import json_text, new_folder, read_json, write_text
+from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
 SCENARIO_FILE = "scenario_info.json"
 LOGGER_FILE = "logger_info.json"
@@ -99,7 +99,7 @@ def _read_file(path, measure):
     table = read_lifetime_table(path, path.name)
     log = pd.concat({path.name: table})
     if "step" in log:
-        log = by_episode(log).rename(columns={"return": "reward"})
+        log = aggregate_episodes(log).rename(columns={"return": "reward"})
         log.index = pd.MultiIndex.from_product([[path.name], [None] * len(log)])
     if "block" not in log:
         log["block"] = regime_numbers(log, ["block_type"])
@@ -113,16 +113,16 @@ def _read_folder(folder, measure):
     if measure is None:
         measure = default
     tables = {}
-    faults = []
+    issues = []
     for block, block_type, name in blocks:
         try:
             tables[name] = read_lifetime_table(folder / name, name, block, block_type)
         except BadData as error:
-            faults += error.faults
-    refuse(faults)
+            issues += error.issues
+    raise_issues(issues)
     log = pd.concat(tables)
-    refuse(
-        Fault(name, 1, measure, right="the column of the measure is missing")
+    raise_issues(
+        DataIssue(name, 1, measure, valid_values="the column of the measure is missing")
         for name, table in tables.items()
         if measure in log and measure not in table
     )
@@ -137,8 +137,10 @@ def _default_measure(folder):
     measures = _read_info(folder / LOGGER_FILE).get("metrics_columns") or ["reward"]
     if not isinstance(measures, list) or not all(isinstance(x, str) for x in measures):
         value = json.dumps(measures)
-        right = "a list of columns"
-        raise BadData(Fault(LOGGER_FILE, None, "metrics_columns", value, right, "item"))
+        valid_values = "a list of columns"
+        raise BadData(
+            DataIssue(LOGGER_FILE, None, "metrics_columns", value, valid_values, "item")
+        )
     return "reward" if "reward" in measures else measures[0]
 
 
@@ -153,8 +155,10 @@ def _find_blocks(folder):
         name = path.relative_to(folder).as_posix()
         match = BLOCK_FOLDER.fullmatch(path.parent.name)
         if not match:
-            right = "a folder <block>-<train or test>, such as 3-train"
-            raise BadData(Fault(name, value=path.parent.name, right=right))
+            valid_values = "a folder <block>-<train or test>, such as 3-train"
+            raise BadData(
+                DataIssue(name, value=path.parent.name, valid_values=valid_values)
+            )
         blocks.append((int(match[1]), match[2], name))
     if not blocks:
         raise FileNotFoundError(
@@ -164,8 +168,10 @@ def _find_blocks(folder):
     numbers = [block for block, *_ in blocks]
     for previous, number in pairwise(numbers):
         if number > previous + 1:
-            right = f"block {previous + 1} is missing between {previous} and {number}"
-            raise BadData(Fault(folder.name, right=right))
+            valid_values = (
+                f"block {previous + 1} is missing between {previous} and {number}"
+            )
+            raise BadData(DataIssue(folder.name, valid_values=valid_values))
     return blocks
 
 
@@ -175,7 +181,7 @@ def _to_lifetime_log(log, measure, scenario, name, global_count):
     if "phase" not in log:
         log.insert(0, "phase", _phases(log))
     log = with_regimes(log)
-    refuse(_order_faults(log, measure, global_count))
+    raise_issues(_order_faults(log, measure, global_count))
     log = log.reset_index(drop=True)
     log.attrs = {"measure": measure, "scenario": scenario}
     kind = scenario.get("syllabus_type", scenario.get("scenario_type"))
@@ -197,17 +203,19 @@ def _order_faults(log, measure, global_count):
         values = log[column].to_numpy()
         is_lower = values[1:] < values[:-1]
         for row in np.flatnonzero(is_lower & is_compared) + 1:
-            right = f"{values[row - 1]} or more: {column}s are out of order"
-            yield _fault(log, row, column, right)
+            valid_values = f"{values[row - 1]} or more: {column}s are out of order"
+            yield _fault(log, row, column, valid_values)
     values = log[measure].to_numpy(float, na_value=np.nan)
     for row in np.flatnonzero(np.isinf(values)):
         yield _fault(log, row, measure, "a finite number, or empty")
 
 
-def _fault(log, row, column, right):
+def _fault(log, row, column, valid_values):
     file, line = log.index[row]
     value = str(log[column].iat[row])
-    return Fault(file, line, L2LOGGER_NAMES.get(column, column), value, right)
+    return DataIssue(
+        file, line, L2LOGGER_NAMES.get(column, column), value, valid_values
+    )
 
 
 # ---------------------------------------------------------------- regimes and phases, logs of rollout
@@ -235,10 +243,10 @@ def _phases(log):
 def lifetime_log(log: pd.DataFrame) -> pd.DataFrame:
     """Return the lifetime log of an episode or step log of `rollout`; `reward` is the return of an episode."""
     if "step" in log:
-        log = by_episode(log)
-    right = "the column is missing; pass it to rollout as a label"
-    refuse(
-        Fault("log", None, name, right=right)
+        log = aggregate_episodes(log)
+    valid_values = "the column is missing; pass it to rollout as a label"
+    raise_issues(
+        DataIssue("log", None, name, valid_values=valid_values)
         for name in ("block", "block_type", "task")
         if name not in log
     )
@@ -280,15 +288,15 @@ def write_log(log: pd.DataFrame, path: Path | str) -> Path:
 def _write_folder(log, attrs, folder):
     measure = attrs.get("measure") or "reward"
     find_measure(log.select_dtypes("number"), measure)
-    refuse(_order_faults(pd.concat({"log": log}), measure, global_count=True))
-    refuse(
-        Fault("log", None, "block_type", str(kind), "train or test")
+    raise_issues(_order_faults(pd.concat({"log": log}), measure, global_count=True))
+    raise_issues(
+        DataIssue("log", None, "block_type", str(kind), "train or test")
         for kind in log["block_type"].unique()
         if kind not in ("train", "test")
     )
     workers = log["worker"].astype(str) if "worker" in log else ["0"] * len(log)
-    refuse(
-        Fault("log", None, "worker", worker, "the name of a folder")
+    raise_issues(
+        DataIssue("log", None, "worker", worker, "the name of a folder")
         for worker in set(workers)
         if not WORKER_FOLDER.fullmatch(worker)
     )

@@ -10,7 +10,7 @@ Source:
 
 import numpy as np
 
-from pushlab.ground.compiled import compiled
+from pushlab.utils.compiled import compiled
 
 # Converts a Gaussian's variance into the flattening of a logistic curve; MacKay (1992).
 FLATTENING = np.pi / 8

@@ -10,7 +10,14 @@ import pandas as pd
 
 from pushlab.causal.estimators import logistic, standardised
 from pushlab.causal.experiments import Experiment, experiment
-from pushlab.ground.arguments import demand, floats, has_columns, number, one_of, whole
+from pushlab.utils.arguments import (
+    float_array,
+    require,
+    validate_choice,
+    validate_columns,
+    validate_integer,
+    validate_number,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,30 +46,32 @@ class CausalData:
     source: Experiment | None = None
 
     def __post_init__(self):
-        has_columns(self.covariates, what="covariates")
+        validate_columns(self.covariates, table_name="covariates")
         n = len(self.covariates)
         for name in ("treated", "outcome", "effects", "propensity"):
             values = getattr(self, name)
             if values is not None:
-                values = floats(name, values)
-                demand(
+                values = float_array(name, values)
+                require(
                     values.shape == (n,),
                     f"{name} must have a value for each of {n} units; got shape {values.shape}",
                 )
                 object.__setattr__(self, name, values)
-        demand(
+        require(
             np.isin(self.treated, (0, 1)).all(),
             "treated must be True or False, or 1 or 0, for each unit",
         )
         object.__setattr__(self, "treated", self.treated.astype(bool))
         for name, values in self.frame().items():
             is_finite = np.isfinite(values.to_numpy(np.float64))
-            demand(
+            require(
                 is_finite.all(),
                 f"{name}, unit {np.argmin(is_finite)}: not a finite number",
             )
         if self.mediator is not None:
-            one_of("mediator, a covariate,", self.mediator, self.covariates.columns)
+            validate_choice(
+                "mediator, a covariate,", self.mediator, self.covariates.columns
+            )
 
     def __len__(self) -> int:
         return len(self.treated)
@@ -72,7 +81,7 @@ class CausalData:
         """Mean effect on these units; NaN if the effects are unknown."""
         return float("nan") if self.effects is None else float(self.effects.mean())
 
-    def treatment_chances(self) -> np.ndarray:
+    def treatment_probabilities(self) -> np.ndarray:
         """Return the probability of treatment (units,): `propensity`, or an estimate by logistic regression."""
         if self.propensity is not None:
             return self.propensity
@@ -114,7 +123,7 @@ def randomised(
     >>> len(data), data.propensity[0].item(), data.covariates.columns.to_list()
     (200, 0.5, ['log10 rabbits', 'log10 foxes'])
     """
-    number("share", share, above=0, below=1)
+    validate_number("share", share, above=0, below=1)
     trial = experiment(model, **changes)
     text = f"{100 * share:g} % treated by lot"
     return _draw(trial, n, seed, trial.covariate_columns, text, share)
@@ -148,7 +157,7 @@ def unobserved(
     names = {trial.confounder, *(trial.hidden or ())}
     hidden = {trial.simulator.column(name) for name in names}
     columns = [name for name in trial.covariate_columns if name not in hidden]
-    demand(columns, "all covariates are hidden; add covariates, or hide fewer")
+    require(columns, "all covariates are hidden; add covariates, or hide fewer")
     return _draw(trial, n, seed, columns, _describe(trial, "is not seen"))
 
 
@@ -171,7 +180,7 @@ def mediated(
 def _observed_confounder_experiment(model, changes):
     """Return the experiment; raise ValueError if its confounder isn't among the covariates."""
     trial = experiment(model, **changes)
-    demand(
+    require(
         trial.confounder_column in trial.covariate_columns,
         f"covariates must include the confounder {trial.confounder!r}; "
         f"use unobserved() to hide it",
@@ -186,7 +195,7 @@ def _describe(trial, visibility):
 
 def _draw(trial, n, seed, columns, text, share=None, mediator=None):
     """Draw a data set. If `share`, the probability of treatment, is None, the confounder determines treatment."""
-    whole("n", n, 4, of="units")
+    validate_integer("n", n, 4, unit="units")
     seeds = np.random.SeedSequence(seed).spawn(3)
     unit_rng, treatment_rng, error_rng = map(np.random.default_rng, seeds)
     units = trial.units(n, unit_rng)
@@ -194,7 +203,7 @@ def _draw(trial, n, seed, columns, text, share=None, mediator=None):
     if share is None:
         propensity = trial.propensities(units.covariates)
     treated = treatment_rng.random(n) < propensity
-    demand(
+    require(
         0 < treated.sum() < n,
         f"all or none of {n} units are treated; take more units or another seed",
     )

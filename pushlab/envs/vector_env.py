@@ -12,18 +12,23 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector import VectorEnv as GymVectorEnv
 from gymnasium.vector.utils import batch_space
 
-from pushlab.envs.chance import UniformSource
-from pushlab.envs.shell import (
-    Spec,
+from pushlab.envs.env import (
+    SpecDescriptor,
+    action_validator,
     append_frame,
-    at_row,
     batch_masks,
     build_world,
-    reader_of,
+    index_nested,
     validate_options,
 )
+from pushlab.envs.random_numbers import UniformSource
 from pushlab.envs.world import World
-from pushlab.ground.arguments import demand, in_short, one_of, whole
+from pushlab.utils.arguments import (
+    require,
+    short_repr,
+    validate_choice,
+    validate_integer,
+)
 
 AUTORESET_MODES = (*AutoresetMode, *(mode.value for mode in AutoresetMode))
 ALL_ROWS = slice(None)
@@ -46,7 +51,7 @@ class VectorEnv(GymVectorEnv):
         "render_fps": 4,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
-    spec = Spec()
+    spec = SpecDescriptor()
 
     def __init__(
         self,
@@ -57,15 +62,15 @@ class VectorEnv(GymVectorEnv):
         render_mode: str | None = None,
         **params: Any,
     ):
-        self.num_envs = num_envs = whole("num_envs", num_envs, 1)
-        self.render_mode = one_of(
+        self.num_envs = num_envs = validate_integer("num_envs", num_envs, 1)
+        self.render_mode = validate_choice(
             "render_mode of a vector environment", render_mode, (None, "rgb_array")
         )
         self.max_episode_steps = max_episode_steps
         if max_episode_steps is not None:
-            whole("max_episode_steps", max_episode_steps, 1)
+            validate_integer("max_episode_steps", max_episode_steps, 1)
         self.autoreset_mode = AutoresetMode(
-            one_of("autoreset_mode", autoreset_mode, AUTORESET_MODES)
+            validate_choice("autoreset_mode", autoreset_mode, AUTORESET_MODES)
         )
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.world = build_world(world, params)
@@ -79,7 +84,7 @@ class VectorEnv(GymVectorEnv):
         self._is_over = np.zeros(num_envs, bool)
         self._frames: list[list[dict]] = [[] for _ in range(num_envs)]
         self._uniforms = UniformSource([None] * num_envs, self.world.uniforms)
-        self._parse = reader_of(self.world)
+        self._parse = action_validator(self.world)
         self._seeds: list[int | None] = [None] * num_envs
 
     def reset(
@@ -132,7 +137,9 @@ class VectorEnv(GymVectorEnv):
             parts.append((ALL_ROWS, self._info_arrays(self.state, self.outcome)))
         elif len(running):
             state, outcome = self.world.advance(
-                at_row(self.state, running), at_row(actions, running), draws[running]
+                index_nested(self.state, running),
+                index_nested(actions, running),
+                draws[running],
             )
             reward[running] = self.world.reward(outcome)
             parts.append((running, self._info_arrays(state, outcome)))
@@ -183,7 +190,7 @@ class VectorEnv(GymVectorEnv):
 
     def _validate_mask(self, mask):
         mask = np.asarray(mask)
-        demand(
+        require(
             mask.dtype == bool and mask.shape == (self.num_envs,) and mask.any(),
             f"reset_mask must be a bool array of shape ({self.num_envs},) with at least one True",
         )
@@ -199,9 +206,9 @@ class VectorEnv(GymVectorEnv):
             seed = range(int(seed), int(seed) + self.num_envs)
         if seed is None:
             seed = [None] * self.num_envs
-        demand(
+        require(
             hasattr(seed, "__len__") and len(seed) == self.num_envs,
-            f"seed must be an integer, or a list of {self.num_envs} integers, one for each copy; got {in_short(seed)}",
+            f"seed must be an integer or a list of {self.num_envs} integers, one per copy; got {short_repr(seed)}",
         )
         for row in rows:
             copy_seed = seed[row]
@@ -227,7 +234,7 @@ class VectorEnv(GymVectorEnv):
         last = self.world.observe(self.state)
         final = np.full(self.num_envs, None, dtype=object)
         for row in ended:
-            final[row] = at_row(last, row)
+            final[row] = index_nested(last, row)
         initial = self.world.initial(self._uniforms.take_some(ended), {})
         last_info = self._info_arrays(self.state, self.outcome)
         parts = [(ALL_ROWS, last_info), (ended, self._info_arrays(initial, None))]
@@ -235,7 +242,9 @@ class VectorEnv(GymVectorEnv):
         self._begin_episodes(ended)
         infos = self._vector_infos(parts)
         infos["final_obs"] = final
-        infos["final_info"] = self._vector_infos([(ended, at_row(last_info, ended))])
+        infos["final_info"] = self._vector_infos(
+            [(ended, index_nested(last_info, ended))]
+        )
         infos["_final_obs"] = mask
         infos["_final_info"] = mask.copy()
         return self.world.observe(self.state), infos

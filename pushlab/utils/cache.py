@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.ground.files import cache_dir, data_dir, ensure_private, write_text
+from pushlab.utils.files import cache_dir, data_dir, ensure_private, write_text
 
 NUMERICAL_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 DATA_FOLDERS = ("credit", "people", "push", "room", "schemas", "syllabi")
@@ -210,7 +210,7 @@ def result_text(result: Any) -> str:
     return json.dumps(result, default=_to_json_type)
 
 
-def cached(label: str, key: str, compute: Callable[[], Any]) -> Any:
+def load_or_compute(label: str, key: str, compute: Callable[[], Any]) -> Any:
     """Return the result of `compute()` from the user's cache, or compute it and store it there.
 
     The cache isn't used inside `no_cache`, or if other users can write to its folder. Each result is then computed once
