@@ -16,10 +16,6 @@ from .datasets.reading import load_user as load_user
 from .datasets.reading import load_users as load_users
 from .envs.world import World as World
 from .experiments.sweep import sweep as sweep
-from .ground.files import data_dir as data_dir
-from .ground.issues import BadData as BadData
-from .ground.seeds import episode_seed as episode_seed
-from .ground.seeds import part_seed as part_seed
 from .lifetimes.experts import Experts as Experts
 from .lifetimes.live import run_experts as run_experts
 from .lifetimes.live import run_syllabi as run_syllabi
@@ -33,5 +29,9 @@ from .metrics.lifelong import Settings as Settings
 from .metrics.lifelong import lifelong_report as lifelong_report
 from .users.judges import judge_for as judge_for
 from .users.simulated import SimulatedUser as SimulatedUser
+from .utils.files import data_dir as data_dir
+from .utils.issues import BadData as BadData
+from .utils.seeds import episode_seed as episode_seed
+from .utils.seeds import part_seed as part_seed
 
 __version__: str

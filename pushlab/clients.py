@@ -16,7 +16,7 @@ from gymnasium import spaces
 from pushlab.envs.env import Env, index_nested
 from pushlab.logs.files import read_log, write_log
 from pushlab.logs.rollout import build_log, episode_table
-from pushlab.utils.arguments import import_optional, require, validate_columns
+from pushlab.utils.arguments import import_optional, require, require_columns
 
 __all__ = ["from_minari", "to_minari", "to_sb3_vec"]
 
@@ -178,7 +178,7 @@ def to_minari(
         ValueError: If the columns don't match the environment, or episodes are incomplete.
     """
     minari = import_optional("minari", "to_minari")
-    validate_columns(log, "last", "terminated", "truncated", table_name="the log")
+    require_columns(log, "last", "terminated", "truncated", table_name="the log")
     if isinstance(env, str):
         env = gym.make(env)
     columns = _matching_columns(log, "obs")

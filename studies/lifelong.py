@@ -34,7 +34,7 @@ import pandas as pd
 import typer
 
 from pushlab import agents
-from pushlab.challenges.capstone import board_row
+from pushlab.challenges.leaderboard import board_row
 from pushlab.experiments.cells import Cell, run_cells
 from pushlab.lifetimes.runner import run_syllabus
 from pushlab.lifetimes.syllabi import Syllabus, ant_a
@@ -143,8 +143,8 @@ def training_table(training: pd.DataFrame) -> pd.DataFrame:
 def board_table(tests: pd.DataFrame) -> pd.DataFrame:
     """Return the agents' rows of the capstone's leaderboard, from the tests of its pair of users.
 
-    The definitions are those of `pushlab.challenges.capstone.reward_and_forgetting`. Reward is the mean over the tests
-    of users already trained. Forgotten is the drop of the first user's reward by the training of the second user.
+    The definitions are those of `pushlab.challenges.leaderboard.reward_and_forgetting`. Reward is the mean over the
+    tests of users already trained. Forgotten is the drop of the first user's reward by the training of the second user.
     """
     first, second = PAIRS[0]
     tests = tests[(tests["first"] == first) & (tests["second"] == second)]

@@ -17,10 +17,10 @@ from pushlab.envs.env import Env, build_world
 from pushlab.envs.vector_env import VectorEnv
 from pushlab.logs.collect import collect
 from pushlab.utils.arguments import (
+    require_probabilities,
     validate_choice,
     validate_integer,
     validate_number,
-    validate_probabilities,
 )
 
 WORLDS = {name: world for name, world, _ in ENVIRONMENTS}
@@ -197,7 +197,7 @@ def test_every_argument_of_an_agent_is_checked():
             "kind must be one of a, None; got 'yyy",
         ),
         (
-            validate_probabilities,
+            require_probabilities,
             ({"a": 0.5, "b": 1.1},),
             {},
             "b must be a number from 0 to 1; got 1.1",

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pushlab import load_user
-from pushlab.challenges.capstone import COLUMNS, add_to_board, read_board
+from pushlab.challenges.leaderboard import COLUMNS, add_to_board, read_board
 from pushlab.datasets.borrowers import FEATURES, LABEL, read_borrowers
 from pushlab.datasets.commonsense import read_facts
 from pushlab.datasets.schema import Schema

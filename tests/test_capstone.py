@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab.challenges.capstone import (
+from pushlab.challenges.leaderboard import (
     add_to_board,
     board_from_logs,
     rank,

@@ -78,7 +78,7 @@ def test_preferences_drift_as_dean_and_morgenstern_write(alpha):
 
 
 def test_satiation_and_no_drift_by_hand():
-    env = gym.make(ID, UserModel=Satiation(retention=0.5, weight=1.0))
+    env = gym.make(ID, UserModel=Satiation(satiation_retention=0.5, weight=1.0))
     state = env.reset(seed=1)[1]["state"]
     liked = env.unwrapped.world.items @ state[:5]
     steps = [env.step(action) for action in (0, 0, 1, 0)]
@@ -158,8 +158,14 @@ def test_models_without_a_batch_method_are_used_one_by_one():
 def test_instances_and_names_of_models():
     world = RECEnv(UserModel=UserModel(reward_type="binary"), reward_std=0.5)
     assert (world.reward_type, world.user_model.reward_std) == ("binary", 0.5)
-    named = RECEnv(UserModel={"name": "Satiation", "retention": 0.25}).user_model
-    assert (type(named), named.retention, named.weight) == (Satiation, 0.25, 0.3)
+    named = RECEnv(
+        UserModel={"name": "Satiation", "satiation_retention": 0.25}
+    ).user_model
+    assert (type(named), named.satiation_retention, named.weight) == (
+        Satiation,
+        0.25,
+        0.3,
+    )
 
 
 def test_reset_draws_or_takes_a_user():

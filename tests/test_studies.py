@@ -10,7 +10,7 @@ from scripts import STUDIES, load_script
 
 from pushlab.agents import LinearQ
 from pushlab.agents.treatment import make_world, simulate_treatment
-from pushlab.challenges.capstone import read_board
+from pushlab.challenges.leaderboard import read_board
 from pushlab.lifetimes.runner import run_syllabus
 from pushlab.utils.files import data_dir
 

@@ -4,7 +4,7 @@ import gymnasium as gym
 import numpy as np
 
 from checks import Checks, require
-from pushlab.challenges.challenge import episode_draws
+from pushlab.challenges.challenge import episode_uniforms
 from pushlab.envs.evalumap import EvalUMAP1
 from pushlab.metrics import estimate
 
@@ -148,7 +148,7 @@ def _mean_rewards(user, codes, seeds=range(100, 110)):
     state = {"row": rows, "user": np.zeros(len(rows), np.int64)}
     means = []
     for seed in seeds:
-        draws = episode_draws(seed, len(rows), world.uniforms)
+        draws = episode_uniforms(seed, len(rows), world.uniforms)
         outcome = world.advance(state, codes, draws)[1]
         means.append(world.reward(outcome).mean())
     return np.array(means)

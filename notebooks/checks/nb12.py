@@ -4,7 +4,7 @@ import numpy as np
 
 from checks import Checks, require
 from pushlab.agents.lifelong import log_likelihood
-from pushlab.challenges.capstone import reward_and_forgetting
+from pushlab.challenges.leaderboard import reward_and_forgetting
 from pushlab.lifetimes.runner import run_syllabus
 from pushlab.metrics.estimate import paired_interval
 

@@ -212,7 +212,9 @@ class MemoryAgent(Agent):
 
     def store_placement(self, placement, episodic, semantic):
         """Store a placement or not; return the memory forgotten for it, or None."""
-        raise NotImplementedError(f"{type(self).__name__} has no method store_placement")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method store_placement"
+        )
 
     def act(self, observation, info, explore=True):
         placements, person, thing = self._read(observation)

@@ -13,8 +13,8 @@ from pushlab.causal.experiments import Experiment, experiment
 from pushlab.utils.arguments import (
     float_array,
     require,
+    require_columns,
     validate_choice,
-    validate_columns,
     validate_integer,
     validate_number,
 )
@@ -46,7 +46,7 @@ class CausalData:
     source: Experiment | None = None
 
     def __post_init__(self):
-        validate_columns(self.covariates, table_name="covariates")
+        require_columns(self.covariates, table_name="covariates")
         n = len(self.covariates)
         for name in ("treated", "outcome", "effects", "propensity"):
             values = getattr(self, name)

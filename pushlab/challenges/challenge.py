@@ -139,7 +139,7 @@ class Challenge:
         for note in notes if file is None else ():
             warnings.warn(note, stacklevel=2)
         count = len(codes)
-        draws = episode_draws(seed, count, self.world.uniforms)
+        draws = episode_uniforms(seed, count, self.world.uniforms)
         state = {
             "row": np.arange(count),
             "user": np.zeros(count, np.int64),
@@ -274,7 +274,7 @@ class Challenge:
         return np.unique(rows[is_complete], axis=0)
 
 
-def episode_draws(seed: int, count: int, uniforms: int) -> np.ndarray:
+def episode_uniforms(seed: int, count: int, uniforms: int) -> np.ndarray:
     """Return the uniform numbers (count, uniforms) of an episode's steps after an environment's reset(seed).
 
     The environment uses the first row of its stream for the reset.

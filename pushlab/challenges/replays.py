@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.challenges.answers import SECONDS, text_table
-from pushlab.challenges.challenge import Challenge, episode_draws
+from pushlab.challenges.challenge import Challenge, episode_uniforms
 from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.schema import as_text
 from pushlab.envs.env import Env
@@ -70,7 +70,7 @@ def score_log(
     world = challenge.world
     draws = []
     for reset_seed in episodes:
-        uniforms = episode_draws(reset_seed, len(world), world.uniforms)
+        uniforms = episode_uniforms(reset_seed, len(world), world.uniforms)
         draws.append(uniforms[:, 0])
     return challenge.score(
         codes[np.concatenate(list(episodes.values()))],

@@ -191,7 +191,7 @@ def _component(world, row, column, n):
 
 
 class SingleCopy:
-    """One copy of a world, as a batch of one. `World.single_copy` can return a faster subclass."""
+    """One copy of a world, as a batch of one. `World.single_env` can return a faster subclass."""
 
     def __init__(self, world: World):
         self.world = world
@@ -382,10 +382,10 @@ class Env(gym.Env):
 def make_single_copy(world: World) -> Any:
     """Return the object that runs one copy of a world.
 
-    `single_copy` of a parent class isn't used, because the subclass could have overridden any other method.
+    `single_env` of a parent class isn't used, because the subclass could have overridden any other method.
     """
-    single_copy = vars(type(world)).get("single_copy", SingleCopy)
-    return single_copy(world)
+    single_env = vars(type(world)).get("single_copy", SingleCopy)
+    return single_env(world)
 
 
 def batch_masks(world: World, state: dict | None, n: int) -> np.ndarray:

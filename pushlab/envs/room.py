@@ -20,10 +20,10 @@ from pushlab.envs.world import World
 from pushlab.utils.arguments import (
     error_context,
     require,
+    require_probabilities,
     short_repr,
     validate_choice,
     validate_integer,
-    validate_probabilities,
 )
 from pushlab.utils.compiled import compiled
 
@@ -164,7 +164,7 @@ class Room(World):
             "p_new_object": p_new_object,
             "p_switch_person": p_switch_person,
         }
-        validate_probabilities(probabilities)
+        require_probabilities(probabilities)
         require(
             reference is None or 0 < p_commonsense < 1,
             "p_commonsense must be between 0 and 1, both excluded, for room-env-3, where placing an object again "
@@ -306,7 +306,7 @@ class Room(World):
             return {"rewards": np.zeros((len(state["time"]), self.n_agents))}
         return {"rewards": outcome["rewards"]}
 
-    def single_copy(self) -> SingleRoom:
+    def single_env(self) -> SingleRoom:
         return SingleRoom(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:

@@ -31,7 +31,7 @@ class World:
     constructor's keyword arguments are the environment's.
 
     Two methods are optional. `parse_action(action, n)` validates and converts actions; without it `Env` does so for
-    the spaces Discrete, MultiDiscrete and Box. `single_copy()` returns an object that runs a single copy faster than a
+    the spaces Discrete, MultiDiscrete and Box. `single_env()` returns an object that runs a single copy faster than a
     batch of one. Its class is a subclass of `pushlab.envs.env.SingleCopy`.
 
     Attributes:

@@ -18,8 +18,8 @@ from pushlab.agents.protocol import Agent, Transition, as_agent
 from pushlab.envs import env_id_error_context
 from pushlab.utils.arguments import (
     require,
+    require_columns,
     validate_choice,
-    validate_columns,
     validate_integer,
 )
 from pushlab.utils.seeds import episode_seed
@@ -428,7 +428,7 @@ def decode_log(log: pd.DataFrame, env: Any) -> pd.DataFrame:
     log = log.drop(columns="last", errors="ignore")
     for prefix, half in halves.items():
         names = [f"{prefix}.{component}" for component in half.components]
-        validate_columns(log, *names, table_name="the log")
+        require_columns(log, *names, table_name="the log")
         words = half.decode(log[names].to_numpy())
         position = log.columns.get_loc(names[0])
         log = log.drop(columns=names)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.utils.arguments import require, validate_columns
+from pushlab.utils.arguments import require, require_columns
 
 
 def polarisation(preferences: ArrayLike, items: ArrayLike) -> np.ndarray:
@@ -86,7 +86,7 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
     before_step = [f"obs.{k}" for k in range(n_features)]
     after_step = [f"info.state.{k}" for k in range(n_features)]
     columns = [*before_step, *after_step, "action", "episode"]
-    validate_columns(log, *columns, table_name="the log")
+    require_columns(log, *columns, table_name="the log")
     keys = [key for key in ("env", "agent", "seed", "episode") if key in log]
     rows = []
     for labels, steps in log.groupby(keys, sort=False):

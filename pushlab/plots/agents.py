@@ -39,7 +39,7 @@ from pushlab.plots.style import (
     sheet,
     shorten,
 )
-from pushlab.utils.arguments import require, validate_choice, validate_not_empty
+from pushlab.utils.arguments import require, require_rows, validate_choice
 
 RUN_COLUMNS = ("run", "env", "agent", "seed", "lifetime")  # they identify a run
 
@@ -57,7 +57,7 @@ def _run_index(rows, runs="seed", without=()):
     """
     keys = [key for key in RUN_COLUMNS if key in rows and key not in without]
     if validate_choice("runs", runs, ("seed", "episode")) == "episode":
-        validate_not_empty(rows, "episode")
+        require_rows(rows, "episode")
         keys.append("episode")
     columns = [rows[key] for key in keys] or np.zeros(len(rows))
     groups = rows.groupby(columns, sort=False, observed=True, dropna=False)
@@ -105,7 +105,7 @@ def _run_scores(
     Raises:
         ValueError: Runs have different environments, so their means aren't comparable.
     """
-    validate_not_empty(log, value, by, *columns)
+    require_rows(log, value, by, *columns)
     validate_choice("statistic", statistic, ("mean", "sum"))
     keys = [log[name] for name in (by, *columns)]
     keys.append(_run_index_over_envs(log, value, by, runs))
@@ -379,7 +379,7 @@ def sweep_curve(
         over: Column with the numeric setting.
         runs: Unit of the intervals, see `policy_table`.
     """
-    validate_not_empty(log, over)
+    require_rows(log, over)
     tables = {}
     for setting, rows in log.groupby(over):
         tables[setting] = policy_table(rows, value, runs=runs)
@@ -641,9 +641,7 @@ def study_differences(
     Args:
         comparison: One row per user and baseline: user, against, difference, low, high, sure.
     """
-    validate_not_empty(
-        comparison, "user", "against", "difference", "low", "high", "sure"
-    )
+    require_rows(comparison, "user", "against", "difference", "low", "high", "sure")
     users = list(comparison["user"].unique())
     ax = chart(
         title,

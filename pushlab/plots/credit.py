@@ -33,7 +33,7 @@ from pushlab.plots.style import (
     round_limits,
     truncate_to_width,
 )
-from pushlab.utils.arguments import validate_columns
+from pushlab.utils.arguments import require_columns
 
 SIDE = 626  # left end of the right half, in hundredths of an inch
 LOSS_STYLES = {"promised": (BLUE, DASHES[0]), "paid": (ORANGE, DASHES[1])}
@@ -219,7 +219,7 @@ def promised_and_actual_loss(
     Returns:
         A figure of 6 x 4 inches.
     """
-    validate_columns(table, "strength", "promised", "paid")
+    require_columns(table, "strength", "promised", "paid")
     strengths = table["strength"]
     marked = {name: np.interp(strength, strengths, table[name]) for name in LOSS_STYLES}
     default_title = "Strength {:.2f}: {promised:.3f} promised, {paid:.3f} paid"

@@ -14,7 +14,7 @@ from matplotlib.path import Path
 from scipy.optimize import isotonic_regression
 
 from pushlab.metrics.estimate import proportion_interval
-from pushlab.plots.phones import app_name, value_text
+from pushlab.plots.phones import app_name, format_value
 from pushlab.plots.stage import app_colour
 from pushlab.plots.style import (
     BLUE,
@@ -37,7 +37,7 @@ from pushlab.plots.style import (
     one_line,
     readable_name,
 )
-from pushlab.utils.arguments import require, validate_not_empty
+from pushlab.utils.arguments import require, require_rows
 
 IS_OPENED = {
     "opened": True,
@@ -62,7 +62,7 @@ MAX_VALUES = 12  # in a picture; the rarest values are merged
 
 def _is_opened(engagements):
     """Return whether each engagement was opened, from the column `action`."""
-    validate_not_empty(engagements, "action")
+    require_rows(engagements, "action")
     actions = engagements["action"]
     is_opened = actions.astype(str).str.lower().map(IS_OPENED)
     for row in is_opened.index[is_opened.isna()]:
@@ -118,7 +118,7 @@ def open_rate_table(
     >>> open_rate_table(table)[["time", "opened", "notifications"]].values.tolist()
     [['morning', 1.0, 1], ['night', 0.5, 2]]
     """
-    validate_not_empty(engagements, by)
+    require_rows(engagements, by)
     values = merge_rare_values(engagements[by], order)
     groups = _is_opened(engagements).groupby(values, observed=False)
     counts = groups.agg(["sum", "count"])
@@ -149,7 +149,7 @@ def open_heatmap_table(
     Returns:
         A table with the columns row, column, opened (share, NaN without notifications), notifications.
     """
-    validate_not_empty(engagements, row, column)
+    require_rows(engagements, row, column)
     require(row != column, f"row and column must be two features, got {row!r} twice")
     cells = [
         merge_rare_values(engagements[row], None, max_values),
@@ -166,7 +166,7 @@ def _value_label(feature, value, labels=None):
     if labels and str(value) in labels:
         return one_line(labels[str(value)])
     is_app = "app" in feature.lower() and "." in str(value)
-    return app_name(value) if is_app else value_text(value)
+    return app_name(value) if is_app else format_value(value)
 
 
 # ---------------------------------------------------------------- pictures
@@ -315,7 +315,7 @@ def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
     Returns:
         A table with the columns day, hour (0 to 23), notifications, and a row for every pair.
     """
-    validate_not_empty(engagements, "posted")
+    require_rows(engagements, "posted")
     posted = pd.to_datetime(engagements["posted"])
     counts = pd.crosstab(posted.dt.day_name(), posted.dt.hour)
     counts = counts.reindex(index=DAYS, columns=range(24), fill_value=0)
@@ -330,7 +330,7 @@ def day_table(engagements: pd.DataFrame, date: Any) -> pd.DataFrame:
         engagements: One row per notification, with `posted` (datetime), `action` and `postingApp`.
         date: A date, or text such as "2019-03-05".
     """
-    validate_not_empty(engagements, "posted", "action", "postingApp")
+    require_rows(engagements, "posted", "action", "postingApp")
     posted = pd.to_datetime(engagements["posted"])
     day = pd.Timestamp(date).normalize()
     is_that_day = (posted.dt.normalize() == day).to_numpy()

@@ -35,7 +35,7 @@ from pushlab.plots.style import (
     series_styles,
     sheet,
 )
-from pushlab.utils.arguments import validate_not_empty
+from pushlab.utils.arguments import require_rows
 
 UNIT = "estimated reward per episode"
 # Grey: ignores the target policy; orange: uses only a model; blue: uses importance weights.
@@ -69,7 +69,7 @@ def estimator_spread(
         estimates: One row per estimate: estimator, value, low, high.
         truth: The true value.
     """
-    validate_not_empty(estimates, "estimator", "value", "low", "high")
+    require_rows(estimates, "estimator", "value", "low", "high")
     rows = []
     for name, group in estimates.groupby("estimator", sort=False):
         values = group["value"]
@@ -112,7 +112,7 @@ def estimator_intervals(
     Args:
         estimates: One row per estimator: estimator, value, low, high.
     """
-    validate_not_empty(estimates, "estimator", "value", "low", "high")
+    require_rows(estimates, "estimator", "value", "low", "high")
     table = estimates.rename(columns={"estimator": "name"})
     figure = row_panels({"": table}, VALUE_STYLES, title, subtitle)
     _draw_truth(figure.axes[0], table, truth, unit)
@@ -177,7 +177,7 @@ def error_and_coverage(
         table: A table of `pushlab.causal.errors_by_size`: n, estimator, rmse, covers, covers_low, covers_high.
         unit: Name of the units, such as "towns".
     """
-    validate_not_empty(table, "n", "estimator", "rmse", "covers")
+    require_rows(table, "n", "estimator", "rmse", "covers")
     figure = sheet(9, 4.2, title, subtitle)
     error_ax, coverage_ax = figure.subplots(1, 2)
     coverage_ax.axhspan(0.90, 0.99, color=BLUE, alpha=BAND / 2, lw=0)

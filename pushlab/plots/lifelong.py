@@ -46,7 +46,7 @@ from pushlab.plots.style import (
     text_width,
     truncate_to_width,
 )
-from pushlab.utils.arguments import validate_choice, validate_not_empty
+from pushlab.utils.arguments import require_rows, validate_choice
 
 Reports = Report | Sequence[Report]  # several: lifetimes of one syllabus
 
@@ -300,7 +300,7 @@ def evaluation_blocks(
     reports = _as_list(reports)
     report = reports[0]
     table = evaluation_table(reports)
-    validate_not_empty(table)
+    require_rows(table)
     ylabel = _measure_label(report)
     ax = chart(title, subtitle, ylabel, "learned before the test", (6.4, 4))
     styles = series_styles(_task_names(report))

@@ -81,10 +81,10 @@ def icon_name(feature: str) -> str:
     return feature_role(feature) or next(filter(None, icons), "feature")
 
 
-def value_text(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a feature's value as readable text.
 
-    >>> value_text("TYPE_ART_GALLERY TYPE_ATM TYPE_ATM"), value_text("True"), value_text("early-morning")
+    >>> format_value("TYPE_ART_GALLERY TYPE_ATM TYPE_ATM"), format_value("True"), format_value("early-morning")
     ('art gallery, atm', 'yes', 'early morning')
     """
     text = one_line(value)
@@ -126,7 +126,7 @@ def _feature_texts(features, labels):
     texts = {}
     for feature, value in features.items():
         label = labels.get(feature, {}).get(str(value), value)
-        texts[feature] = value_text(label)
+        texts[feature] = format_value(label)
     return texts
 
 
@@ -869,7 +869,7 @@ def _draw_places(stage, places, now, midnight):
         if right - left < 2.5:
             continue
         stage.box(left + 1, 205, right - left - 2, 18, 4, TRACK)
-        name = value_text(place)
+        name = format_value(place)
         fits = text_width(name, SMALL_SIZE) < right - left - 10
         if fits and _is_known(name):
             stage.label((left + right) / 2, 214, name, align="center")

@@ -30,7 +30,7 @@ from pushlab.plots.style import (
     series_styles,
     sheet,
 )
-from pushlab.utils.arguments import validate_columns, validate_not_empty
+from pushlab.utils.arguments import require_columns, require_rows
 
 # Actions on notifications have the colours of their outcomes; other actions have those of series.
 ACTION_FILLS = {"show": SHOWN, "cache": WAITING, "dismiss": GREY}
@@ -51,7 +51,7 @@ def policy_map(
         log: One row per decision, with the columns place, time and action.
         actions: {value in the log: name} of the actions to draw. The default is all actions.
     """
-    validate_not_empty(log, "place", "time", "action")
+    require_rows(log, "place", "time", "action")
     actions = actions or {value: value for value in log["action"].unique()}
     log = log[log["action"].isin(list(actions))]
     names = list(actions.values())
@@ -163,7 +163,7 @@ def learned_heatmap(table: pd.DataFrame, title: str = "", subtitle: str = "") ->
     Args:
         table: A table from `learned_heatmap_table`.
     """
-    validate_columns(table, "expected", "true")
+    require_columns(table, "expected", "true")
     row, column = table.columns[:2]
     title = (
         title

@@ -53,9 +53,9 @@ from pushlab.plots.style import (
 )
 from pushlab.utils.arguments import (
     require,
+    require_columns,
+    require_rows,
     validate_choice,
-    validate_columns,
-    validate_not_empty,
 )
 
 SCORE_LIMITS = (-0.5, 1.25)  # normalised scores are clipped to these
@@ -80,7 +80,7 @@ def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
     >>> task_means(scores)[["mean", "runs", "failed"]].values.tolist()
     [[0.5, 2.0, 0.0]]
     """
-    validate_not_empty(scores, "agent", "task", "seed", value)
+    require_rows(scores, "agent", "task", "seed", value)
     scores = scores.assign(failed=scores.get("failed", False))
     table = scores.groupby(["agent", "task"], sort=False).agg(
         mean=(value, "mean"),
@@ -115,7 +115,7 @@ def ability_table(
     >>> ability_table(scores, tasks, "a")[["ability", "value", "tasks", "total_tasks"]].values.tolist()
     [['memory', 1.0, 2, 2], ['delay', 2.0, 1, 1], ['planning', nan, 0, 1]]
     """
-    validate_columns(tasks, "name", "abilities")
+    require_columns(tasks, "name", "abilities")
     grids = {}
     for _, agent_scores in scores.groupby("agent", sort=False):
         grids |= score_matrices(agent_scores, "normalised")
@@ -321,7 +321,7 @@ def score_intervals(
     Args:
         table: A table from `estimate.score_table`: statistic, agent, value, low, high.
     """
-    validate_not_empty(table, "statistic", "agent", "value", "low", "high")
+    require_rows(table, "statistic", "agent", "value", "low", "high")
     table = table.rename(columns={"agent": "name"})
     table["hollow"] = table["name"] == RANDOM_AGENT
     blocks = dict(list(table.groupby("statistic", sort=False)))
@@ -350,7 +350,7 @@ def performance_profiles(
     Args:
         table: A table from `estimate.profile_table`: agent, threshold, share, low, high.
     """
-    validate_not_empty(table, "agent", "threshold", "share", "low", "high")
+    require_rows(table, "agent", "threshold", "share", "low", "high")
     ax = chart(title, subtitle, "share of runs above it", unit, (7.4, 4.4))
     styles = series_styles(table["agent"])
     for name, line in table.groupby("agent", sort=False):
@@ -378,7 +378,7 @@ def power_curve(
     Args:
         table: A table from `estimate.power_table`: difference, runs, power.
     """
-    validate_not_empty(table, "difference", "runs", "power")
+    require_rows(table, "difference", "runs", "power")
     ax = chart(title, subtitle, "power", "runs", (6.4, 4))
     ax.axhline(
         SUFFICIENT_POWER,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from pushlab.utils.files import data_dir, read_json
-from pushlab.utils.seeds import draw_uniforms, weighted_choice, weighted_index
+from pushlab.utils.seeds import choice_from_uniform, draw_uniforms, index_from_uniform
 
 MINUTES_PER_DAY = 24 * 60  # minutes
 FIRST_DAY = "2019-02-18"  # a Monday
@@ -207,9 +207,9 @@ def simulate_contexts(person: Persona, seed: int, days: int) -> dict[str, np.nda
         for feature, u in zip(
             ("place", "noise", "ringerMode", "lightIntensity"), draws
         ):
-            context[feature][stop] = weighted_choice(setting[feature], u)
+            context[feature][stop] = choice_from_uniform(setting[feature], u)
         for feature, u in (("activity", activity), ("proximity", proximity)):
-            context[feature][stop] = weighted_choice(setting[feature], u[stop])
+            context[feature][stop] = choice_from_uniform(setting[feature], u[stop])
         headphones, music, plugged = 100 * draws[4:]
         is_worn = headphones < setting["headphones"]
         context["headphonesIn"][stop] = str(is_worn)
@@ -259,16 +259,16 @@ def simulate_arrivals(
         rows = features["postingApp"] == name
         u = draws[:, rows]
         *values, weights = zip(*app["sends"])
-        selected = weighted_index(weights, u[1])
+        selected = index_from_uniform(weights, u[1])
         category, subject = np.array(values, dtype=object)[:, selected]
         features["category"][rows] = category
         features["subject"][rows] = subject
-        updates[rows] = weighted_index(app["updates"], u[2])
-        features["priority"][rows] = weighted_choice(app["priority"], u[3])
+        updates[rows] = index_from_uniform(app["updates"], u[2])
+        features["priority"][rows] = choice_from_uniform(app["priority"], u[3])
         is_ongoing = 100 * u[4] < app["ongoing"]
         features["ongoing"][rows] = np.where(is_ongoing, "True", "False")
-        features["visibility"][rows] = weighted_choice(app["visibility"], u[5])
-        repeats[rows] = weighted_index(app["more"], u[6])
+        features["visibility"][rows] = choice_from_uniform(app["visibility"], u[5])
+        repeats[rows] = index_from_uniform(app["more"], u[6])
     # In a burst, each notification follows the previous one within minutes and has a higher level of updates.
     burst = np.repeat(np.arange(len(times)), repeats + 1)
     first = (np.cumsum(repeats + 1) - repeats - 1)[burst]
@@ -323,5 +323,5 @@ def _draw_apps(times, likings, u):
         for slot in range(len(SLOTS)):
             rows = days & (slots == slot)
             weights = [likings[name] * app[part][slot] for name, app in APPS.items()]
-            apps[rows] = names[weighted_index(weights, u[rows])]
+            apps[rows] = names[index_from_uniform(weights, u[rows])]
     return apps

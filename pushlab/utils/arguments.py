@@ -273,13 +273,13 @@ def validate_fraction(name: str, value: Any) -> Any:
     return validate_number(name, value, above=0, below=1)
 
 
-def validate_probabilities(values: Mapping[str, Any]) -> None:
+def require_probabilities(values: Mapping[str, Any]) -> None:
     """Raise ValueError unless each value of {name: value} is a probability, 0 and 1 included."""
     for name, value in values.items():
         validate_number(name, value, 0, 1)
 
 
-def validate_columns(
+def require_columns(
     table: pd.DataFrame, *names: str, table_name: str = "the table"
 ) -> None:
     """Raise ValueError unless the table has all of these columns."""
@@ -292,11 +292,11 @@ def validate_columns(
         )
 
 
-def validate_not_empty(
+def require_rows(
     table: pd.DataFrame, *names: str, table_name: str = "the table"
 ) -> None:
     """Raise ValueError unless the table has all of these columns and at least one row."""
-    validate_columns(table, *names, table_name=table_name)
+    require_columns(table, *names, table_name=table_name)
     require(len(table), f"{table_name} has no rows")
 
 

@@ -78,24 +78,24 @@ def draw_uniforms(seed: int, stream: str, shape: int | tuple[int, ...]) -> np.nd
     return np.random.Generator(bits).random(shape)
 
 
-def weighted_index(weights: Sequence[int], u: Any) -> np.ndarray:
+def index_from_uniform(weights: Sequence[int], u: Any) -> np.ndarray:
     """Return an index for each uniform in `u`, with probabilities proportional to the weights (integers).
 
-    >>> weighted_index((3, 1), [0.0, 0.74, 0.75])
+    >>> index_from_uniform((3, 1), [0.0, 0.74, 0.75])
     array([0, 0, 1])
     """
     ends = np.cumsum(weights)
     return np.searchsorted(ends, np.asarray(u) * ends[-1], side="right")
 
 
-def weighted_choice(options: Mapping[str, int], u: Any) -> Any:
+def choice_from_uniform(options: Mapping[str, int], u: Any) -> Any:
     """Return a value for each uniform in `u`, as an object array, drawn from {value: weight}.
 
-    >>> weighted_choice({"low": 3, "high": 1}, [0.1, 0.9]).tolist()
+    >>> choice_from_uniform({"low": 3, "high": 1}, [0.1, 0.9]).tolist()
     ['low', 'high']
     """
     return np.array(list(options), dtype=object)[
-        weighted_index(list(options.values()), u)
+        index_from_uniform(list(options.values()), u)
     ]
 
 

@@ -118,7 +118,7 @@ def test_import(benchmark, modules):
 
 def test_challenge(benchmark, tmp_path):
     """Measure a cold-start episode of about 9,000 contexts of a synthetic user, with all metrics."""
-    from pushlab.challenges.challenge import Challenge, episode_draws
+    from pushlab.challenges.challenge import Challenge, episode_uniforms
     from pushlab.datasets.reading import load_user
     from pushlab.users import synthesis
 
@@ -132,7 +132,7 @@ def test_challenge(benchmark, tmp_path):
     env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
     rows = np.arange(len(user.test)) % len(user.history)
     codes = user.history.notification_codes[rows]
-    draws = episode_draws(1, len(codes), challenge.world.uniforms)[:, 0]
+    draws = episode_uniforms(1, len(codes), challenge.world.uniforms)[:, 0]
 
     def run():
         env.reset(seed=1)

@@ -417,7 +417,7 @@ class Push(UserWorld):
         is_over = core[:, rules.IS_OVER] == 1
         return np.where(is_over, self.horizon * float(MINUTES_PER_DAY), now - begin)
 
-    def single_copy(self) -> SinglePhone:
+    def single_env(self) -> SinglePhone:
         return SinglePhone(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:

@@ -324,15 +324,15 @@ class Satiation(UserModel):
     The state is the preference, then the satiation with each item, which the agent doesn't observe.
 
     Args:
-        retention: Fraction of the satiation that remains after a step, from 0 to below 1.
+        satiation_retention: Fraction of the satiation that remains after a step, from 0 to below 1.
         weight: Reward lost by a satiation of 1.
 
     Reward:
         preference · item - weight × satiation with the item, then noise or a binary reward as in `UserModel`.
 
     Dynamics:
-        Satiation with an item becomes `retention` × (satiation + 1) if it was shown, otherwise `retention` × satiation.
-        The preference doesn't change.
+        Satiation with an item becomes `satiation_retention` × (satiation + 1) if it was shown, otherwise
+        `satiation_retention` × satiation. The preference doesn't change.
 
     Source:
         Leqi, Kılınç-Karzan, Lipton & Montgomery (2021), Rebounding bandits for modeling satiation effects, NeurIPS 34,
@@ -341,9 +341,13 @@ class Satiation(UserModel):
 
     name = "satiation"
 
-    def __init__(self, *, retention: float = 0.7, weight: float = 0.3, **settings: Any):
+    def __init__(
+        self, *, satiation_retention: float = 0.7, weight: float = 0.3, **settings: Any
+    ):
         super().__init__(**settings, alpha=0.0)
-        self.retention = float(validate_number("retention", retention, 0, below=1))
+        self.satiation_retention = float(
+            validate_number("satiation_retention", satiation_retention, 0, below=1)
+        )
         self.weight = float(validate_number("weight", weight, 0))
 
     def initial_state(self, preferences: Array, n_items: int) -> Array:
@@ -356,7 +360,7 @@ class Satiation(UserModel):
         engagement = liking - self.weight * states[shown]
         next_states = states.copy()
         next_states[shown] += 1
-        next_states[:, dim:] *= self.retention
+        next_states[:, dim:] *= self.satiation_retention
         return engagement, next_states
 
 

@@ -25,12 +25,12 @@ from pushlab.metrics.estimate.intervals import Interval, finite_matrix, power, t
 from pushlab.utils.arguments import (
     make_rng,
     require,
+    require_rows,
     short_repr,
     validate_array,
     validate_choice,
     validate_fraction,
     validate_integer,
-    validate_not_empty,
 )
 
 BATCH = 200  # draws at a time: enough to estimate one task's share of the spread within a tenth
@@ -384,7 +384,7 @@ def score_matrices(
             tasks can't be compared.
     """
     names = ["agent", "seed", task]
-    validate_not_empty(table, *names, value, table_name="the table of scores")
+    require_rows(table, *names, value, table_name="the table of scores")
     matrix = table.pivot(index=["agent", "seed"], columns=task, values=value)
     matrix = matrix[table[task].unique()]
     is_missing = matrix.isna()

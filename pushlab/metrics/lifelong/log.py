@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from pushlab.utils.arguments import require, validate_choice, validate_not_empty
+from pushlab.utils.arguments import require, require_rows, validate_choice
 
 TRAIN = "train"
 TEST = "test"
@@ -216,9 +216,7 @@ def read_params(text: str) -> dict:
 
 def _validate(rows):
     """Raise ValueError for missing columns and invalid entries."""
-    validate_not_empty(
-        rows, "block", "block_type", "task", table_name="the lifetime log"
-    )
+    require_rows(rows, "block", "block_type", "task", table_name="the lifetime log")
     for kind in rows["block_type"].unique():
         validate_choice("block_type", kind, (TRAIN, TEST))
     for name in ("block", "task"):

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike
 from pushlab.metrics.estimate import Interval, half_width, mean_interval
 from pushlab.utils.arguments import (
     require,
+    require_columns,
     validate_array,
-    validate_columns,
     validate_number,
 )
 
@@ -65,7 +65,7 @@ def on_policy_value(
     >>> on_policy_value(log).mean, on_policy_value(log, discount=0.5).mean
     (3.0, 2.5)
     """
-    validate_columns(log, "episode", "step", "reward", table_name="the log")
+    require_columns(log, "episode", "step", "reward", table_name="the log")
     require(
         not log.duplicated(["episode", "step"]).any(),
         "an episode has a step twice; pass the log of one agent, with a different number for each episode",

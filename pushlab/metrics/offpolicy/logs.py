@@ -10,7 +10,7 @@ import pandas as pd
 from pushlab.metrics.offpolicy import estimators
 from pushlab.utils.arguments import (
     require,
-    validate_columns,
+    require_columns,
     validate_integer,
     validate_number,
 )
@@ -51,7 +51,7 @@ def episodes_from_log(log: pd.DataFrame, target: Any) -> Episodes:
     Raises:
         ValueError: A column or value is invalid; the message names it.
     """
-    validate_columns(log, "action", table_name="the log")
+    require_columns(log, "action", table_name="the log")
     log, observations, to_episodes = _in_order(log)
     probabilities = action_probabilities(target, observations, "the target")
     actions = log["action"].to_numpy()
@@ -76,7 +76,7 @@ def episodes_from_log(log: pd.DataFrame, target: Any) -> Episodes:
 
 def _in_order(log):
     """Return the sorted log, its observations (rows, features), and a function that arranges values by episode."""
-    validate_columns(
+    require_columns(
         log, "episode", "step", "reward", "propensity", table_name="the log"
     )
     log = log.sort_values(["episode", "step"], kind="stable")
