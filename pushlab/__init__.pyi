@@ -22,8 +22,8 @@ from .lifetimes.live import run_syllabi as run_syllabi
 from .lifetimes.live import run_syllabus as run_syllabus
 from .lifetimes.syllabi import read_syllabus as read_syllabus
 from .logs.collect import collect as collect
-from .logs.folders import read_log as read_log
-from .logs.folders import write_log as write_log
+from .logs.files import read_log as read_log
+from .logs.files import write_log as write_log
 from .logs.rollout import rollout as rollout
 from .metrics.lifelong import Settings as Settings
 from .metrics.lifelong import lifelong_report as lifelong_report

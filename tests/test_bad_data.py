@@ -45,7 +45,7 @@ def replace_cell(column, value):
 
 
 @pytest.mark.parametrize(
-    ("file", "change", "faults"),
+    ("file", "change", "issues"),
     [
         (N, lambda text: "", [(None, None, None, "the file is empty")]),
         (N, replace_cell("subject", ""), [(6, "subject", "", "a word")]),

@@ -60,7 +60,7 @@ class MyAgent(PrefilledMemoryAgent):
 
     def new_memory(self):
         _, semantic = super().new_memory()
-        return Episodic(EPISODES), semantic
+        return EpisodicMemory(EPISODES), semantic
 
 
 # %% 4 · EPISODES differs from the agent's capacity
@@ -72,7 +72,7 @@ class MyAgent(PrefilledMemoryAgent):
 
     def new_memory(self):
         _, semantic = super().new_memory()
-        return Episodic(22), semantic
+        return EpisodicMemory(22), semantic
 
 
 # %% 5 · ignores the penalty

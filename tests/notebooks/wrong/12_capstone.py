@@ -63,7 +63,7 @@ class Reservoir:
 
 
 # %% 4 · restarts at each change
-class Mine(Wrapped):
+class Mine(LifelongAgent):
     name = "mine"
 
     def begin_task(self, task, learning):
@@ -72,7 +72,7 @@ class Mine(Wrapped):
 
 
 # %% 4 · learns Mira only
-class Mine(Wrapped):
+class Mine(LifelongAgent):
     name = "mine"
 
     def begin_task(self, task, learning):
