@@ -1,6 +1,6 @@
 """The command line: `pushlab --help`, or `python -m pushlab`.
 
-Exit status: 0 for success, 1 for faulty data (every fault on standard error), 2 for an invalid command. `pushlab score`
+Exit status: 0 for success, 1 for faulty data (every issue on standard error), 2 for an invalid command. `pushlab score`
 exits with 1 only for a faulty submission; the others in its folder are still scored. For any other error, such as a
 missing user or a folder that can't be written to, it exits with 2.
 """
@@ -110,7 +110,7 @@ def check(
         typer.Option(help="A schema's name or file; by default the matching one."),
     ] = None,
 ):
-    """Read a data set as the environments do, and print its load report or every fault."""
+    """Read a data set as the environments do, and print its load report or every issue."""
     from pushlab.datasets.reading import list_users, load_user
     from pushlab.utils.issues import BadData, DataIssue, raise_issues
 

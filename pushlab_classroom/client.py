@@ -214,7 +214,7 @@ def hand_in(
         - "notes": values that do not occur in the history
 
     Raises:
-        Refused: The answers have faults. The message lists all of them.
+        Refused: The answers have issues. The message lists all of them.
         ConnectionError: The server can't be reached.
     """
     if isinstance(answers, pd.DataFrame):

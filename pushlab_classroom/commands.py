@@ -1,6 +1,6 @@
 """The commands `pushlab class …`, `pushlab serve` and `pushlab hand-in`.
 
-Exit status: 0 for success, 1 for invalid input (with all faults on standard error), 2 for an invalid command.
+Exit status: 0 for success, 1 for invalid input (with all issues on standard error), 2 for an invalid command.
 """
 
 import logging

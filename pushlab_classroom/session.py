@@ -397,7 +397,7 @@ class ClassSession:
             uploads) and "notes".
 
         Raises:
-            BadData: The file has faults. The message lists all of them.
+            BadData: The file has issues. The message lists all of them.
             Refusal: No uploads are left, or the class is closed.
         """
         file = "the answers"

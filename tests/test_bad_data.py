@@ -18,8 +18,8 @@ P = "ann/train/context_on_posting.csv"
 R = "ann/train/context_on_removal.csv"
 
 
-def check_faults(expected, read, *arguments):
-    """Check that reading raises these faults: (file, row, column, value, part of the message)."""
+def check_issues(expected, read, *arguments):
+    """Check that reading raises these issues: (file, row, column, value, part of the message)."""
     with pytest.raises(BadData) as error:
         read(*arguments)
     actual = error.value.issues
@@ -68,7 +68,7 @@ def replace_cell(column, value):
 def test_invalid_tables_of_a_user(ann, file, change, issues):
     path = ann.parent / file
     path.write_text(change(path.read_text()))
-    check_faults([(file, *issue) for issue in issues], load_user, ann)
+    check_issues([(file, *issue) for issue in issues], load_user, ann)
 
 
 def test_unreadable_files_of_a_user(ann):
@@ -79,7 +79,7 @@ def test_unreadable_files_of_a_user(ann):
         (N, 6, None, None, "not UTF-8 (byte 0xf6)"),
         (R, None, None, None, "the file is missing"),
     ]
-    check_faults(issues, load_user, ann)
+    check_issues(issues, load_user, ann)
 
 
 # ------------------------------------------------------------------ schemas
@@ -120,7 +120,7 @@ FACTS = "head,relation,tail,weight\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "issue"),
     [
         ("head,relation,tail\n", (1, "weight", None, "the column is missing")),
         (FACTS + "cup,at\n", (2, None, None, "2 fields and the header 4")),
@@ -131,7 +131,7 @@ FACTS = "head,relation,tail,weight\n"
 def test_invalid_facts(tmp_path, text, issue):
     path = tmp_path / ("facts.json" if text.startswith("{") else "facts.csv")
     path.write_text(text)
-    check_faults([(path.name, *issue)], read_facts, path)
+    check_issues([(path.name, *issue)], read_facts, path)
 
 
 # ------------------------------------------------------------------ borrowers
@@ -141,7 +141,7 @@ PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "issue"),
     [
         (PERSON + PERSON.replace("0", "2", 1), (3, LABEL, "2", "0 or 1")),
         (PERSON.replace("0", "NA", 1), (2, LABEL, "", "cs-test.csv has no answers")),
@@ -151,7 +151,7 @@ PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
 def test_invalid_borrowers(tmp_path, text, issue):
     path = tmp_path / "people.csv"
     path.write_text(HEADER + text)
-    check_faults([("people.csv", *issue)], read_borrowers, path)
+    check_issues([("people.csv", *issue)], read_borrowers, path)
 
 
 # ------------------------------------------------------------------ the capstone's board
@@ -167,6 +167,6 @@ def test_invalid_rows_of_a_board(tmp_path):
         ("board.csv", 2, "seeds", "7", "two or more whole numbers"),
         ("board.csv", 2, "reward", "much", "a number"),
     ]
-    check_faults(expected, read_board, path)
-    check_faults(expected, add_to_board, path, dict.fromkeys(COLUMNS, "0"))
+    check_issues(expected, read_board, path)
+    check_issues(expected, add_to_board, path, dict.fromkeys(COLUMNS, "0"))
     assert line in path.read_text()

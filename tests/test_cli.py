@@ -50,7 +50,7 @@ def test_commands_print_their_result_and_end_with_their_code(
     assert (tmp_path / "contexts.csv").exists() == command.startswith("contexts mira")
 
 
-def test_data_check_lists_the_faults_of_all_users(tmp_path):
+def test_data_check_lists_the_issues_of_all_users(tmp_path):
     for name in ("mira", "noor"):
         shutil.copytree(data_dir() / "push" / name, tmp_path / name)
         table = tmp_path / name / "test" / "notifications.csv"

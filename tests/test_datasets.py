@@ -1,4 +1,4 @@
-"""Users' histories and schemas: tables without faults, and the encoding of values."""
+"""Users' histories and schemas: tables without issues, and the encoding of values."""
 
 import zipfile
 

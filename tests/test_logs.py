@@ -1,4 +1,4 @@
-"""Logs on disk: equal logs back from a CSV, L2Logger folders, and faults by file, column and row."""
+"""Logs on disk: equal logs back from a CSV, L2Logger folders, and issues by file, column and row."""
 
 import numpy as np
 import pandas as pd
@@ -136,7 +136,7 @@ def test_single_tables_are_lifetimes(tmp_path, steps):
     )
 
 
-def test_faults_of_a_folder_are_named_all_at_once(tmp_path):
+def test_issues_of_a_folder_are_named_all_at_once(tmp_path):
     blocks = {
         "w/0-train": "0 0 w train a {} 1\n0 1 w train a [] much\n",
         "w/1-test": "7 2 w test a {} 1\n",

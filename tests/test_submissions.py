@@ -149,7 +149,7 @@ def test_command_scores_a_log(run, challenge, tmp_path):
     assert run(*words, "--seed", 8).exit_code == 1
 
 
-def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path):
+def test_command_ranks_a_folder_and_lists_its_issues(run, folder, text, tmp_path):
     out = tmp_path / "out"
     (folder / "bert.csv").write_text(text)
     (folder / "carl.csv").write_text(text.replace("default", "urgent"))
@@ -157,7 +157,7 @@ def test_command_ranks_a_folder_and_lists_its_faults(run, folder, text, tmp_path
     assert result.exit_code == 1
     assert "carl.csv, column priority" in result.stderr
     assert pd.read_csv(out / "leaderboard.csv")["rank"].tolist() == [1, 1]
-    assert "urgent" in (out / "scorecards" / "carl" / "faults.txt").read_text()
+    assert "urgent" in (out / "scorecards" / "carl" / "issues.txt").read_text()
     assert (out / "leaderboard.png").exists()
     (folder / "carl.csv").unlink()
     assert run(folder, "--out", out).exit_code == 0

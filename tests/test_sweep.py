@@ -165,7 +165,7 @@ def test_lifetimes_are_cells():
     assert log["reward"].tolist() == alone["reward"].tolist()
 
 
-def test_grids_come_from_files_and_their_faults_are_named(mine):
+def test_grids_come_from_files_and_their_issues_are_named(mine):
     def invoke(text):
         Path("grid.yaml").write_text(text)
         words = "sweep grid.yaml --workers 1 --out out"

@@ -1,4 +1,4 @@
-"""Syllabi: the form, what it means, and all faults at once."""
+"""Syllabi: the form, what it means, and all issues at once."""
 
 import pytest
 
@@ -72,20 +72,20 @@ def test_shipped_syllabi_are_valid():
         read_syllabus("users-abc")
 
 
-def faults_of(instructions, **head):
+def issues_of(instructions, **head):
     with pytest.raises(BadData) as error:
         read_syllabus({"instructions": instructions, **head})
     return str(error.value).splitlines()[1:]
 
 
-def test_all_faults_of_all_instructions_are_listed_at_once():
+def test_all_issues_of_all_instructions_are_listed_at_once():
     instructions = [
         {"$phase": "1.train", "enable_updates": False},
         {"$repeat": {"user": "mira"}, "count": 0},
         "1.test",
         {"$episode": "beside:Foo-v0"},
     ]
-    lines = faults_of(instructions, structure="ANT_C")
+    lines = issues_of(instructions, structure="ANT_C")
     for words in (
         "key structure: 'ANT_C' is not one of CL, ANT_A, ANT_B",
         "key enable_updates, item 0: 'false' is not true in training",
@@ -107,5 +107,5 @@ def test_all_faults_of_all_instructions_are_listed_at_once():
          {"structure": "ANT_B"}, "after the start comes 0.test in ANT_B"),
     ],
 )  # fmt: skip
-def test_faults_of_the_order_of_phases_and_of_the_structure(parts, head, words):
-    assert [line for line in faults_of(phases(*parts), **head) if words in line]
+def test_issues_of_the_order_of_phases_and_of_the_structure(parts, head, words):
+    assert [line for line in issues_of(phases(*parts), **head) if words in line]

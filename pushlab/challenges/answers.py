@@ -39,7 +39,7 @@ def read_notifications(
         file: Name of the table in messages. They count rows as in a CSV file, where the header is row 1.
 
     Raises:
-        BadData: If the table has faults; the message lists all of them.
+        BadData: If the table has issues; the message lists all of them.
     """
     features = {feature.name: feature for feature in schema.notification}
     last_id = n_contexts - 1
@@ -93,7 +93,7 @@ def encode_table(values: pd.DataFrame) -> np.ndarray:
 
 
 def _check_ids(ids, n_contexts, file):
-    """Return the faults of duplicate and missing ids."""
+    """Return the issues of duplicate and missing ids."""
     valid_values = "a unique id (it occurs twice)"
     lines = np.arange(len(ids)) + 2
     issues = column_issues(file, lines, "id", ids, ids.duplicated(), valid_values)

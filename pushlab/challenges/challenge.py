@@ -67,7 +67,7 @@ class Challenge:
 
         Raises:
             FileNotFoundError: If there is no such user.
-            BadData: If the user's tables have faults.
+            BadData: If the user's tables have issues.
             ValueError: If the period, judge or opening is invalid.
         """
         loaded = load_user(user) if data is None else load_user(data, user)
@@ -128,7 +128,7 @@ class Challenge:
         scorecard has a note about it. If `file` is None, there is also a warning.
 
         Raises:
-            BadData: If the notifications have faults; the message lists all of them.
+            BadData: If the notifications have issues; the message lists all of them.
         """
         codes, seconds, notes = read_notifications(
             notifications,

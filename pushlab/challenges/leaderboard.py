@@ -142,7 +142,7 @@ def board_row(
 
 
 def read_board(path: Path | str) -> pd.DataFrame:
-    """Return the leaderboard in a CSV file, a DataFrame with COLUMNS. Raises BadData that lists every fault."""
+    """Return the leaderboard in a CSV file, a DataFrame with COLUMNS. Raises BadData that lists every issue."""
     return _convert(read_raw_table(path), Path(path).name)
 
 

@@ -39,7 +39,7 @@ def score_log(
         file: Name of the log in messages. They count rows as in a CSV file, where the header is row 1.
 
     Raises:
-        BadData: If the table has faults, or cells differ from the replay; the message lists all of them.
+        BadData: If the table has issues, or cells differ from the replay; the message lists all of them.
     """
     env = Env(challenge.cold_start_world)
     text = text_table(log)
@@ -138,7 +138,7 @@ def _find_episodes(values, contexts, seed, file):
 
 
 def _compare(text, replay, file):
-    """Return a fault for each cell that differs from the replay."""
+    """Return an issue for each cell that differs from the replay."""
     issues = []
     for name in replay:
         is_compared = name.startswith(("obs.", "info.")) or name in COMPARED_COLUMNS

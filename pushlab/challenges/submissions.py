@@ -65,7 +65,7 @@ def score_file(
         file: Name of the file in messages.
 
     Raises:
-        BadData: If the file has faults; the message lists all of them.
+        BadData: If the file has issues; the message lists all of them.
     """
     path = Path(path)
     agent = agent or path.stem
@@ -184,7 +184,7 @@ def save_scores(
 ) -> pd.DataFrame:
     """Write the results of a folder of submissions and return the leaderboard. Earlier results are replaced.
 
-    The folder has leaderboard.csv, leaderboard.json and, in scorecards/NAME, each scorecard or its faults.txt.
+    The folder has leaderboard.csv, leaderboard.json and, in scorecards/NAME, each scorecard or its issues.txt.
 
     Args:
         cards, faulty: Results of `score_folder`.
@@ -204,7 +204,7 @@ def save_scores(
     rows = table.round(DIGITS).values.tolist()
     with new_folder(folder, marker_file=RESULTS) as new:
         for name, error in faulty.items():
-            write_text(new / "scorecards" / name / "faults.txt", f"{error}\n")
+            write_text(new / "scorecards" / name / "issues.txt", f"{error}\n")
         for card in cards:
             card.save(new / "scorecards" / card.agent, bool(pictures))
         write_text(new / "leaderboard.csv", csv_text([header, *rows]))
@@ -233,7 +233,7 @@ def hand_in(
         history.
 
     Raises:
-        Refused: If the answers have faults; the error lists all of them.
+        Refused: If the answers have issues; the error lists all of them.
         ConnectionError: If the server can't be reached.
     """
     send = import_optional("pushlab_classroom:hand_in", "hand_in", "serve")

@@ -154,7 +154,7 @@ def read_borrowers(path: Path | str) -> Borrowers:
             value. Other columns are ignored. Only the first 10,000 people who paid back are used.
 
     Raises:
-        BadData: The table has faults; the message lists all of them.
+        BadData: The table has issues; the message lists all of them.
     """
     from pushlab.utils.tables import (
         convert_columns,

@@ -110,7 +110,7 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
 
     Raises:
         FileNotFoundError: The file doesn't exist.
-        BadData: The file has a fault; the message describes it.
+        BadData: The file has an issue; the message describes it.
     """
     name = "commonsense"
     rows = source
@@ -154,7 +154,7 @@ def _read_file(path):
 
 
 def _validate_facts(rows, name):
-    """Return the facts in rows; raise BadData for the first fault. `name` is the file's name for messages."""
+    """Return the facts in rows; raise BadData for the first issue. `name` is the file's name for messages."""
     facts = []
     for row in rows:
         try:
@@ -255,7 +255,7 @@ def fetch_facts(heads: Iterable[str], limit: int = 20) -> list[Fact]:
 
     Raises:
         OSError: The server can't be reached or returns no edges.
-        BadData: The edges have a fault; the message describes it.
+        BadData: The edges have an issue; the message describes it.
     """
     from urllib.parse import urlencode
     from urllib.request import urlopen

@@ -7,7 +7,7 @@ EvalUMAP 2019 folders and the EvalUMAP 2020 wheel differ only in their schema fi
 >>> mira.history.engagements.columns[:3].tolist(), mira.test.opened.dtype.name
 (['day', 'time', 'place'], 'bool')
 
-Reading is strict. `BadData` lists every fault with its file, row, column and value, and a description of valid values.
+Reading is strict. `BadData` lists every issue with its file, row, column and value, and a description of valid values.
 Only CSV and JSON files are read; nothing is unpickled.
 """
 
@@ -74,7 +74,7 @@ def load_user(
 
     Raises:
         FileNotFoundError: `source` doesn't exist.
-        BadData: The tables have faults; the message lists all of them.
+        BadData: The tables have issues; the message lists all of them.
         ValueError: `user` or `schema` is given although `source` is a User, or a wheel is given without `user`.
     """
     if isinstance(source, User):
@@ -115,7 +115,7 @@ def load_users(source: Path | str | None = None) -> dict[str, User]:
 
     Raises:
         FileNotFoundError: `source` doesn't exist or has no users.
-        BadData: The tables have faults; the message lists the first faulty user's.
+        BadData: The tables have issues; the message lists the first faulty user's.
     """
     names = list_users(source)
     folder = _open(source or data_dir() / "push")
@@ -222,7 +222,7 @@ def _read_user(folder, user, schema, layout):
 
 @contextmanager
 def _collecting(issues: list[DataIssue]) -> Iterator[None]:
-    """Context manager that appends the faults of a BadData to a list."""
+    """Context manager that appends the issues of a BadData to a list."""
     try:
         yield
     except BadData as error:

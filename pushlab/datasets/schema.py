@@ -396,7 +396,7 @@ class Schema:
         """Read a schema file, which can be in an archive (`zipfile.Path`).
 
         Raises:
-            BadData: The file is not a schema; the message describes the first fault.
+            BadData: The file is not a schema; the message describes the first issue.
         """
         content = read_json(path)
         try:
@@ -410,7 +410,7 @@ class Schema:
         """Return the schema with the content of a schema file.
 
         Raises:
-            ValueError: The content is not valid; the message describes the first fault.
+            ValueError: The content is not valid; the message describes the first issue.
         """
         name = _get(data, "name", str, "schema")
         notification = _read_features(data, "notification")

@@ -180,7 +180,7 @@ def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Sp
     Args:
         kind: "agent", "env" or "syllabus".
         entries: The argument.
-        issues: List to which a fault is added for each unknown name.
+        issues: List to which an issue is added for each unknown name.
 
     Raises:
         ValueError: Two labels are equal.
@@ -270,7 +270,7 @@ def load_factory(target: Any) -> Callable:
 
 
 def _try_specs(worlds, makers, issues):
-    """Create each environment or syllabus and each agent once, and add a fault for each failure."""
+    """Create each environment or syllabus and each agent once, and add an issue for each failure."""
     env = None
     for label, spec in [*worlds.items(), *makers.items()]:
         try:

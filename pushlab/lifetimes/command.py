@@ -1,6 +1,6 @@
 """The commands `pushlab lifelong` and `pushlab experts`, for lifelong metrics.
 
-Exit status: 0 for success; 1 for a faulty log, expert or file of settings (with all faults on standard error; other
+Exit status: 0 for success; 1 for a faulty log, expert or file of settings (with all issues on standard error; other
 lifetimes are still reported); 2 for an invalid command, or a result that can't be written.
 """
 

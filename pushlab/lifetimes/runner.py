@@ -66,7 +66,7 @@ def run_syllabus(
     An error or an interruption during an episode has the log of all finished episodes as its attribute `log`.
 
     Raises:
-        BadData: The syllabus has faults.
+        BadData: The syllabus has issues.
         ValueError: With a folder, the agent learned in an earlier call, or it learns and has no `state()`.
         TimeoutError: Another process uses the folder.
         TypeError: The agent's state can't be stored as JSON.

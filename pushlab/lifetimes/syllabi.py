@@ -170,8 +170,8 @@ class Syllabus:
         return [experience for experience in trained if experience.task == task]
 
     def validate(self) -> Syllabus:
-        """Return the syllabus. Raises BadData that lists all faults."""
-        raise_issues(find_faults(self.to_dict()))
+        """Return the syllabus. Raises BadData that lists all issues."""
+        raise_issues(find_issues(self.to_dict()))
         return self
 
     def to_dict(self) -> dict[str, Any]:
@@ -196,12 +196,12 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
 
     Raises:
         FileNotFoundError: There is no such file.
-        BadData: The syllabus has faults; the message lists all of them.
+        BadData: The syllabus has issues; the message lists all of them.
     """
     if isinstance(source, Syllabus):
         return source.validate()
     if not isinstance(source, str | Path):
-        raise_issues(find_faults(source))
+        raise_issues(find_issues(source))
         return _to_syllabus(source)
     path = Path(source)
     if not path.is_file():
@@ -212,7 +212,7 @@ def read_syllabus(source: Syllabus | Mapping[str, Any] | Path | str) -> Syllabus
             f"{', '.join(shipped_syllabi())}"
         )
     content = read_json(path)
-    raise_issues(find_faults(content, path.name))
+    raise_issues(find_issues(content, path.name))
     return _to_syllabus(content, path.stem)
 
 
@@ -227,7 +227,7 @@ def shipped_syllabi() -> list[str]:
 
 
 def write_syllabus(syllabus: Syllabus, path: Path | str) -> Path:
-    """Write a syllabus as JSON; return the path. Raises BadData for a syllabus with faults."""
+    """Write a syllabus as JSON; return the path. Raises BadData for a syllabus with issues."""
     return write_text(path, json_text(syllabus.validate().to_dict()))
 
 
@@ -323,25 +323,25 @@ def _compose(name, structure, trained, tested, train, test, pretest, held_out):
     return Syllabus(name, instructions, structure).validate()
 
 
-# ---------------------------------------------------------------- faults
+# ---------------------------------------------------------------- issues
 
 
-def find_faults(content: Any, file: str = "syllabus") -> list[DataIssue]:
-    """Return the Faults of a syllabus, the content of its JSON file.
+def find_issues(content: Any, file: str = "syllabus") -> list[DataIssue]:
+    """Return the issues of a syllabus, the content of its JSON file.
 
     The order of phases and the structure are checked only if all instructions are valid.
     """
     # Each is (number of the instruction, key, value, description of a valid value).
-    entries = list(_format_faults(content))
+    entries = list(_format_issues(content))
     if not entries:
         syllabus = _to_syllabus(content)
         phases = syllabus.phases
         structure = syllabus.kind
-        entries += _order_faults(phases, structure)
+        entries += _order_issues(phases, structure)
         if structure == "CL":
-            entries += _cl_faults(phases)
+            entries += _cl_issues(phases)
         else:
-            entries += _ant_faults(phases, structure)
+            entries += _ant_issues(phases, structure)
     issues = []
     for number, key, value, valid_values in entries:
         if not isinstance(value, str | None):
@@ -350,7 +350,7 @@ def find_faults(content: Any, file: str = "syllabus") -> list[DataIssue]:
     return issues
 
 
-def _format_faults(content):
+def _format_issues(content):
     if not isinstance(content, dict):
         yield None, None, content, FORM
         return
@@ -366,15 +366,15 @@ def _format_faults(content):
         yield None, "instructions", instructions, f"a list: {FORM}"
     else:
         for number, instruction in enumerate(instructions):
-            yield from _instruction_faults(instruction, number)
+            yield from _instruction_issues(instruction, number)
 
 
-def _instruction_faults(instruction, number):
+def _instruction_issues(instruction, number):
     if not isinstance(instruction, dict):
         yield number, None, instruction, f"an object: {INSTRUCTION}"
         return
     if "$phase" in instruction:
-        yield from _annotation_faults(instruction, number)
+        yield from _annotation_issues(instruction, number)
         return
     if number == 0:
         yield number, None, None, 'the first instruction must be {"$phase": …}'
@@ -384,7 +384,7 @@ def _instruction_faults(instruction, number):
         if type(count) is not int or count < 1:
             yield number, "count", count, "a whole number from 1"
     episode = instruction.get("$repeat", instruction)
-    yield from _episode_faults(episode, number)
+    yield from _episode_issues(episode, number)
 
 
 def _unknown_keys(keys, number, valid_keys):
@@ -397,7 +397,7 @@ def _unknown_keys(keys, number, valid_keys):
             yield number, key, None, valid_values
 
 
-def _annotation_faults(annotation, number):
+def _annotation_issues(annotation, number):
     yield from _unknown_keys(annotation, number, ("$phase", "enable_updates"))
     name = annotation["$phase"]
     if not isinstance(name, str):
@@ -407,7 +407,7 @@ def _annotation_faults(annotation, number):
         yield number, "enable_updates", annotation["enable_updates"], valid_values
 
 
-def _episode_faults(episode, number):
+def _episode_issues(episode, number):
     if not isinstance(episode, dict) or not isinstance(episode.get("$episode"), str):
         valid_values = (
             f'an object with "$episode", the id of an environment: {INSTRUCTION}'
@@ -424,8 +424,8 @@ def _episode_faults(episode, number):
     yield from _unknown_keys(keys, number, EPISODE_KEYS)
 
 
-def _order_faults(phases, structure):
-    """Yield faults of phases that are empty or out of order.
+def _order_issues(phases, structure):
+    """Yield issues of phases that are empty or out of order.
 
     The order is 0.test, 1.train, 1.test, 2.train, … In ANT only the first test is optional; in ANT_B none is.
     """
@@ -454,7 +454,7 @@ def _order_faults(phases, structure):
         yield last.instruction, "$phase", previous, valid_values
 
 
-def _cl_faults(phases):
+def _cl_issues(phases):
     tasks = task_names(phases)
     if len(tasks) > 1:
         valid_values = f"a CL syllabus must have one task, not {', '.join(tasks)}"
@@ -465,7 +465,7 @@ def _cl_faults(phases):
         yield None, "instructions", None, valid_values
 
 
-def _ant_faults(phases, structure):
+def _ant_issues(phases, structure):
     tasks = task_names(phases)
     if len(tasks) == 1:
         valid_values = (

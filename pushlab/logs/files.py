@@ -76,7 +76,7 @@ def read_log(path: Path | str, measure: str | None = None) -> pd.DataFrame:
 
     Raises:
         FileNotFoundError: There is no log.
-        BadData: The tables have faults; the message lists them.
+        BadData: The tables have issues; the message lists them.
         ValueError: The measure is not one of the numeric columns, which the message lists.
     """
     path = Path(path)
@@ -181,7 +181,7 @@ def _to_lifetime_log(log, measure, scenario, name, global_count):
     if "phase" not in log:
         log.insert(0, "phase", _phases(log))
     log = with_regimes(log)
-    raise_issues(_order_faults(log, measure, global_count))
+    raise_issues(_order_issues(log, measure, global_count))
     log = log.reset_index(drop=True)
     log.attrs = {"measure": measure, "scenario": scenario}
     kind = scenario.get("syllabus_type", scenario.get("scenario_type"))
@@ -191,8 +191,8 @@ def _to_lifetime_log(log, measure, scenario, name, global_count):
     return log
 
 
-def _order_faults(log, measure, global_count):
-    """Yield faults of blocks or experiences out of order, and of infinite values of the measure.
+def _order_issues(log, measure, global_count):
+    """Yield issues of blocks or experiences out of order, and of infinite values of the measure.
 
     Args:
         global_count: Whether experiences are numbered across the lifetime, as in L2Logger, instead of in a regime.
@@ -204,13 +204,13 @@ def _order_faults(log, measure, global_count):
         is_lower = values[1:] < values[:-1]
         for row in np.flatnonzero(is_lower & is_compared) + 1:
             valid_values = f"{values[row - 1]} or more: {column}s are out of order"
-            yield _fault(log, row, column, valid_values)
+            yield _issue(log, row, column, valid_values)
     values = log[measure].to_numpy(float, na_value=np.nan)
     for row in np.flatnonzero(np.isinf(values)):
-        yield _fault(log, row, measure, "a finite number, or empty")
+        yield _issue(log, row, measure, "a finite number, or empty")
 
 
-def _fault(log, row, column, valid_values):
+def _issue(log, row, column, valid_values):
     file, line = log.index[row]
     value = str(log[column].iat[row])
     return DataIssue(
@@ -288,7 +288,7 @@ def write_log(log: pd.DataFrame, path: Path | str) -> Path:
 def _write_folder(log, attrs, folder):
     measure = attrs.get("measure") or "reward"
     find_measure(log.select_dtypes("number"), measure)
-    raise_issues(_order_faults(pd.concat({"log": log}), measure, global_count=True))
+    raise_issues(_order_issues(pd.concat({"log": log}), measure, global_count=True))
     raise_issues(
         DataIssue("log", None, "block_type", str(kind), "train or test")
         for kind in log["block_type"].unique()

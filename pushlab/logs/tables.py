@@ -61,7 +61,7 @@ def read_csv(path: Path | str) -> pd.DataFrame:
     """Read a log from a CSV file of `write_csv`.
 
     Raises:
-        BadData: A cell doesn't have its column's type, or the file is incomplete. The message lists all faults.
+        BadData: A cell doesn't have its column's type, or the file is incomplete. The message lists all issues.
     """
     content = {"columns": {}, "attrs": {}, **read_json(types_file(path))}
     types = content["columns"]
@@ -178,13 +178,13 @@ def read_lifetime_table(
         block, block_type: Values of the table's folder, if it is in an L2Logger folder.
 
     Raises:
-        BadData: The table has faults; the message lists each with its row, column and value.
+        BadData: The table has issues; the message lists each with its row, column and value.
     """
     validate_end(path, name)
     separator = "," if path.suffix == ".csv" else "\t"
     text = read_raw_table(path, separator, name)
     columns = {column: COLUMN_NAMES.get(column, column) for column in text}
-    raise_issues(_header_faults(columns, name, block is not None))
+    raise_issues(_header_issues(columns, name, block is not None))
     if text.empty:
         raise BadData(
             DataIssue(name, valid_values="the table has no experience below the header")
@@ -217,7 +217,7 @@ def _validate_column(table, column, expected, name):
     )
 
 
-def _header_faults(columns, name, is_in_folder):
+def _header_issues(columns, name, is_in_folder):
     names = list(columns.values())
     required = ["block_type", "task"]
     if is_in_folder:

@@ -1,1 +1,1 @@
-"""Helpers that all packages share: data faults, files, tables, cached results, compiled loops, seeds, validation."""
+"""Helpers that all packages share: data issues, files, tables, cached results, compiled loops, seeds, validation."""

@@ -53,7 +53,7 @@ def short_repr(value: Any) -> str:
 def error_context(name: str, value: Any) -> Iterator[None]:
     """Context manager that adds an argument's name and value to errors raised inside it.
 
-    A TypeError or OverflowError becomes a ValueError. BadData isn't changed, since its faults name a file. Nor is an
+    A TypeError or OverflowError becomes a ValueError. BadData isn't changed, since its issues name a file. Nor is an
     error whose message already has the name.
 
     >>> with error_context("people", "friends.csv"):

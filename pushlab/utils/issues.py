@@ -1,6 +1,6 @@
-"""Faults of data files, raised together in one error.
+"""Issues of data files, raised together in one error.
 
-A reader of files collects all faults, each with file, row, column, value and a description of valid values. So a table
+A reader of files collects all issues, each with file, row, column, value and a description of valid values. So a table
 can be corrected in one go.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class DataIssue(NamedTuple):
-    """A fault of a file.
+    """An issue of a file.
 
     Attributes:
         file: Name of the file or table.
@@ -33,7 +33,7 @@ class DataIssue(NamedTuple):
 
 
 class BadData(ValueError):
-    """Error for a file with faults, listed in `issues`. The message groups rows with the same column and value.
+    """Error for a file with issues, listed in `issues`. The message groups rows with the same column and value.
 
     >>> print(BadData(DataIssue("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
     2 faults:
@@ -78,7 +78,7 @@ def _location(issue, rows):
 
 
 def raise_issues(issues: Iterable[DataIssue]) -> None:
-    """Raise BadData with these faults unless there are none."""
+    """Raise BadData with these issues unless there are none."""
     if issues := list(issues):
         raise BadData(issues)
 
@@ -86,7 +86,7 @@ def raise_issues(issues: Iterable[DataIssue]) -> None:
 def column_issues(
     file: str, lines: Any, column: str, values: Any, is_invalid: Any, valid_values: str
 ) -> list[DataIssue]:
-    """Return a Fault for each invalid value of a column.
+    """Return a DataIssue for each invalid value of a column.
 
     Args:
         lines: Line number of each row, shape (rows,).

@@ -96,7 +96,7 @@ def read_table(
         name: Name of the file for messages.
 
     Raises:
-        BadData: The table has faults. The message lists each with its row, column and value.
+        BadData: The table has issues. The message lists each with its row, column and value.
     """
     name = name or Path(str(path)).name
     return convert_columns(
@@ -137,7 +137,7 @@ def convert_columns(
     name: str,
     allow_extra: bool = True,
 ) -> pd.DataFrame:
-    """Return a table of text with its columns converted. Raises BadData that lists all faults."""
+    """Return a table of text with its columns converted. Raises BadData that lists all issues."""
     converted, issues = try_convert_columns(table, rules, name, allow_extra)
     raise_issues(issues)
     return converted
@@ -149,7 +149,7 @@ def try_convert_columns(
     name: str,
     allow_extra: bool = True,
 ) -> tuple[pd.DataFrame, list[DataIssue]]:
-    """Return a table of text with its valid columns converted, and all faults."""
+    """Return a table of text with its valid columns converted, and all issues."""
     is_repeated = table.columns.duplicated()
     issues = [
         DataIssue(name, 1, column, valid_values="the column occurs twice")

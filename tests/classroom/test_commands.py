@@ -1,4 +1,4 @@
-"""`pushlab class` and `pushlab serve` on the command line: faults and exit status."""
+"""`pushlab class` and `pushlab serve` on the command line: issues and exit status."""
 
 import socket
 import stat
@@ -65,7 +65,7 @@ def test_neither_a_class_nor_tokens_are_replaced(school, tmp_path):
         ("team\nann\n\u202eeve\n", ["row 3", "printable"]),
     ],
 )
-def test_every_fault_of_the_teams_is_reported_with_its_row(tmp_path, text, words):
+def test_every_issue_of_the_teams_is_reported_with_its_row(tmp_path, text, words):
     (tmp_path / "teams.csv").write_text(text, "utf-8")
     words = [*words, "teams.csv"]
     teams = ("--teams", tmp_path / "teams.csv")

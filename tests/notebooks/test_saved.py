@@ -33,8 +33,8 @@ CODE_AND_LINKS = re.compile(r"```.*?```|`[^`]*`|\]\([^)]*\)", re.DOTALL)
 ACRONYMS = {"SMART", "SCOPE", "DARPA", "SWITCH", "MAGIC", "SARSA", "REINFORCE"}
 
 
-def faults_of_outputs(outputs):
-    """Return the faults of the outputs of a cell, a list of str."""
+def issues_of_outputs(outputs):
+    """Return the issues of the outputs of a cell, a list of str."""
     messages = []
     has_picture = False
     words = ""
@@ -63,7 +63,7 @@ def faults_of_outputs(outputs):
 
 
 def issues(notebook):
-    """Return the faults of a saved notebook, a list of str."""
+    """Return the issues of a saved notebook, a list of str."""
     messages = [refresh.unrun_reason(notebook)]
     has_guess = False
     for cell in notebook.cells:
@@ -81,7 +81,7 @@ def issues(notebook):
         unwrapped = ast.unparse(ast.parse(solutions.MAGIC.sub("", cell.source)))
         if len(unwrapped.splitlines()) > MAX_CELL_LINES:
             messages.append(f"a long cell: {cell.source[:60]}")
-        messages += faults_of_outputs(cell.outputs)
+        messages += issues_of_outputs(cell.outputs)
     return [issue for issue in messages if issue]
 
 
@@ -119,7 +119,7 @@ def picture(text="", alt="a"):
 
 
 @pytest.mark.parametrize(
-    ("notebook", "fault"),
+    ("notebook", "issue"),
     [
         (printing(), "it has no outputs"),
         (printing(new_output("error", ename="NameError", evalue="x")), "NameError: x"),

@@ -87,7 +87,7 @@ def l2metrics_saturation(values: Values) -> Saturation:
 
 
 class L2MetricsLifetime(Lifetime):
-    """A lifetime as l2metrics 3.1.0 reads and prepares it, with its faults.
+    """A lifetime as l2metrics 3.1.0 reads and prepares it, with its errors.
 
     It reads rows that are complete and have a number, sorted by experience, and does not merge rows of one experience.
     Task names are in lower case. Parameters do not make variants.

@@ -67,7 +67,7 @@ class Settings:
         expert_averaging: For several experts of a task: average the "metrics", or first the curves over "time".
         variant_mode: "aware" uses full task names and distinguishes the parameters with which a task is learned;
             "agnostic" uses names up to the first "_" and ignores parameters.
-        reference: "l2metrics-3.1" computes every number as l2metrics 3.1 does, with its faults.
+        reference: "l2metrics-3.1" computes every number as l2metrics 3.1 does, with its errors.
 
     Raises:
         ValueError: A setting is invalid.
