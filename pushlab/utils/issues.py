@@ -36,7 +36,7 @@ class BadData(ValueError):
     """Error for a file with issues, listed in `issues`. The message groups rows with the same column and value.
 
     >>> print(BadData(DataIssue("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
-    2 faults:
+    2 issues:
       a.csv, column noise, rows 2, 5: 'loud' is not low or high
     """
 
@@ -52,7 +52,7 @@ class BadData(ValueError):
         for issue in self.issues:
             groups[issue._replace(row=None)].append(issue.row)
         count = len(self.issues)
-        lines = [f"{count:,} fault{'s' if count != 1 else ''}:"]
+        lines = [f"{count:,} issue{'s' if count != 1 else ''}:"]
         for issue, rows in list(groups.items())[: self.MAX_LINES]:
             location = _location(issue, [row for row in rows if row is not None])
             text = issue.valid_values

@@ -5,7 +5,7 @@
 >>> table = pd.DataFrame({"step": ["0", "x"], "noise": ["low", "loud"]})
 >>> convert_columns(table, rules, "log.csv")
 Traceback (most recent call last):
-pushlab.utils.issues.BadData: 2 faults:
+pushlab.utils.issues.BadData: 2 issues:
   log.csv, column step, row 3: 'x' is not a whole number, 0 or more
   log.csv, column noise, row 3: 'loud' is not one of low, high
 """
