@@ -17,9 +17,9 @@ from .datasets.reading import load_users as load_users
 from .envs.world import World as World
 from .experiments.sweep import sweep as sweep
 from .lifetimes.experts import Experts as Experts
-from .lifetimes.live import run_experts as run_experts
-from .lifetimes.live import run_syllabi as run_syllabi
-from .lifetimes.live import run_syllabus as run_syllabus
+from .lifetimes.runner import run_experts as run_experts
+from .lifetimes.runner import run_syllabi as run_syllabi
+from .lifetimes.runner import run_syllabus as run_syllabus
 from .lifetimes.syllabi import read_syllabus as read_syllabus
 from .logs.collect import collect as collect
 from .logs.files import read_log as read_log
