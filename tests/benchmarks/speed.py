@@ -211,7 +211,7 @@ def batch(name, copies, seconds=0.3, rounds=3):
 def growth(name, first, arguments, copies=64, seconds=0.05, rounds=9):
     """Return the time of a batch step at FACTORS times a first size, relative to the first size; None if impossible.
 
-    Uses a batch, because the overhead of Gymnasium and the shell would hide the growth of the environment itself.
+    Uses a batch, because the overhead of Gymnasium and of Env would hide the growth of the environment itself.
     """
     sizes = [arguments(first * factor) for factor in cases.FACTORS]
     possible = [size for size in sizes if size is not None]
