@@ -116,9 +116,9 @@ import numpy as np
 
 sys.modules["pushlab.records"] = sys.modules[__name__]
 __name__ = "pushlab.records"
-from pushlab.utils.compiled import compiled, inner
+from pushlab.utils.compiled import compiled, compiled_helper
 
-@inner
+@compiled_helper
 def part(rows):
     total = 0.0
     for at in range(len(rows)):
