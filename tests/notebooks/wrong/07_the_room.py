@@ -30,7 +30,7 @@ def my_rule(memory, usual):
     return 0
 
 
-def played(rule, slots=4):
+def rule_returns(rule, slots=4):
     return rollout(
         env, with_rule(rule, slots), 5, seed=SEED, record="episodes", progress=False
     )["return"]
@@ -45,7 +45,7 @@ def my_rule(memory, usual):
     return 0
 
 
-def played(rule, slots=4):
+def rule_returns(rule, slots=4):
     return rollout(
         env, with_rule(rule, slots), 5, seed=SEED, record="episodes", progress=False
     )["return"]
@@ -60,7 +60,7 @@ class MyAgent(PrefilledMemoryAgent):
 
     def new_memory(self):
         _, semantic = super().new_memory()
-        return Episodic(EPISODES), semantic
+        return EpisodicMemory(EPISODES), semantic
 
 
 # %% 4 · EPISODES differs from the agent's capacity
@@ -72,7 +72,7 @@ class MyAgent(PrefilledMemoryAgent):
 
     def new_memory(self):
         _, semantic = super().new_memory()
-        return Episodic(22), semantic
+        return EpisodicMemory(22), semantic
 
 
 # %% 5 · ignores the penalty

@@ -91,7 +91,7 @@ def recovery_loss(life):
 
 
 # %% 5 · restarts
-mine = Restarting(LinearQ)
+mine = RestartingAgent(LinearQ)
 
 # %% 5 · learns slowly
 mine = LinearQ(rate=0.02)
