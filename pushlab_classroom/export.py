@@ -86,7 +86,7 @@ def export(folder: Path | str, out: Path | str) -> Path:
         write_text(new / MARKER, json_text(settings))
         for name, table in tables.items():
             cells = table.astype(object).where(table.notna(), "").to_numpy().tolist()
-            write_text(new / f"{name}.csv", csv_text([[*table.columns], *cells]))
+            write_text(new / f"{name}.csv", csv_text([table.columns, *cells]))
         for game in GAMES:
             world = make_world(game, user, 0, settings["days"])
             for number, team in database.teams().itertuples(index=False):

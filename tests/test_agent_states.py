@@ -55,13 +55,13 @@ AGENTS = {
         SHORT,
         (1042.489611, 1, 521.2448057, 0),
     ),
-    "BothAgent": (
+    "EpisodicSemanticAgent": (
         lambda: agents.EpisodicSemanticAgent(8),
         ROOM,
         SHORT,
         (139, 1, 64, 0),
     ),
-    "BothAgent two": (
+    "EpisodicSemanticAgent two": (
         lambda: agents.EpisodicSemanticAgent(5),
         ROOM,
         {"n_agents": 2, **CODES},
@@ -81,13 +81,13 @@ AGENTS = {
         {},
         (37.615, 1, 0.25, 0),
     ),
-    "Elastic": (
+    "ElasticArrivalQ": (
         agents.ElasticArrivalQ,
         ARRIVALS,
         {},
         (54.295, 0.9016266502, 14, 24.52670029),
     ),
-    "Elastic weak": (
+    "ElasticArrivalQ weak": (
         lambda: changed(agents.ElasticArrivalQ(2.0), rate=0.3),
         ARRIVALS,
         {},
@@ -126,14 +126,14 @@ AGENTS = {
         {},
         (1.429839224, 0.455, 4.653970885, 10.86888316),
     ),
-    "GivenAgent": (
+    "PrefilledMemoryAgent": (
         lambda: agents.PrefilledMemoryAgent(8),
         ROOM,
         SHORT,
         (144, 1, 63, 0),
     ),
     "GreedyItem": (agents.GreedyItem, ITEMS, {}, (18.75479141, 1, 7.555410673, 0)),
-    "LearnedAgent": (
+    "LearnedMemoryAgent": (
         lambda: agents.LearnedMemoryAgent(8),
         ROOM,
         SHORT,
@@ -205,13 +205,13 @@ AGENTS = {
     ),
     "RandomAgent": (agents.RandomAgent, ARRIVALS, {}, (-41.68, 0.5487726098, -7.51, 0)),
     "RandomCandidate": (agents.RandomCandidate, COLD, SHORT, (144, 0.015625, 58, 0)),
-    "Replaying": (
+    "ReplayArrivalQ": (
         lambda: changed(agents.ReplayArrivalQ(), size=20),
         ARRIVALS,
         {},
         (47.945, 0.8843217391, 13.87, 18.44649074),
     ),
-    "Replaying often": (
+    "ReplayArrivalQ often": (
         lambda: changed(agents.ReplayArrivalQ(3), size=9, rate=0.2),
         ARRIVALS,
         {},
@@ -223,7 +223,7 @@ AGENTS = {
         SHORT,
         (130, 1, 62, 0),
     ),
-    "Recognising": (
+    "TaskInferringAgent": (
         lambda: changed(
             agents.TaskInferringAgent(agents.QTable), window=20, surprise=0.1
         ),
@@ -231,7 +231,7 @@ AGENTS = {
         {"user": ["mira", "theo"]},
         (-24.445, 0.8591212462, -28.16, 8.844691123),
     ),
-    "Restarting": (
+    "RestartingAgent": (
         lambda: agents.RestartingAgent(agents.QTable),
         ARRIVALS,
         {},
@@ -245,7 +245,7 @@ AGENTS = {
         (140, 0.775, 66, 0),
     ),
     "ShowAll": (agents.ShowAll, ARRIVALS, {}, (66, 1, 14, 0)),
-    "SmallSteps": (
+    "SGDArrivalQ": (
         agents.SGDArrivalQ,
         ARRIVALS,
         {},
@@ -257,7 +257,7 @@ AGENTS = {
         {},
         (-1.027835921, 0.3665387946, 0.9497260501, 0),
     ),
-    "Told": (
+    "TaskAwareAgent": (
         lambda: agents.TaskAwareAgent(agents.LinearQ),
         ITEMS,
         {},

@@ -118,10 +118,18 @@ def test_arguments_of_a_batch_are_checked(name, value):
         VectorEnv(WORLDS[REC], **{"num_envs": 2, name: value})
 
 
-MEMORIES = ("BothAgent", "EpisodicAgent", "GivenAgent", "LearnedAgent", "SemanticAgent")
+MEMORIES = (
+    "EpisodicSemanticAgent",
+    "EpisodicAgent",
+    "PrefilledMemoryAgent",
+    "LearnedMemoryAgent",
+    "SemanticAgent",
+)
 REQUIRED = {
     **dict.fromkeys(MEMORIES, {"capacity": 4}),
-    **dict.fromkeys(("Recognising", "Restarting", "Told"), {"make": list}),
+    **dict.fromkeys(
+        ("TaskInferringAgent", "RestartingAgent", "TaskAwareAgent"), {"make": list}
+    ),
     "BangBang": {"component": 0, "above": 2.0, "below": 1.0, "on": 1},
     "FittedQIteration": {"actions": 2},
     "FunctionAgent": {"policy": len},

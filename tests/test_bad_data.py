@@ -45,7 +45,7 @@ def replace_cell(column, value):
 
 
 @pytest.mark.parametrize(
-    ("file", "change", "faults"),
+    ("file", "change", "issues"),
     [
         (N, lambda text: "", [(None, None, None, "the file is empty")]),
         (N, replace_cell("subject", ""), [(6, "subject", "", "a word")]),
@@ -120,7 +120,7 @@ FACTS = "head,relation,tail,weight\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "issue"),
     [
         ("head,relation,tail\n", (1, "weight", None, "the column is missing")),
         (FACTS + "cup,at\n", (2, None, None, "2 fields and the header 4")),
@@ -141,7 +141,7 @@ PERSON = "0,0.1,40,0,0.2,3000,5,0,1,0,0\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "issue"),
     [
         (PERSON + PERSON.replace("0", "2", 1), (3, LABEL, "2", "0 or 1")),
         (PERSON.replace("0", "NA", 1), (2, LABEL, "", "cs-test.csv has no answers")),

@@ -141,7 +141,7 @@ AGAIN = "the replayed value for this seed and these notifications"
 
 
 @pytest.mark.parametrize(
-    ("column", "row", "value", "right"),
+    ("column", "row", "value", "valid_values"),
     [
         ("info.opened", 7, "maybe", AGAIN),
         ("action.priority", 4, 6, "a whole number from 0 to 5"),

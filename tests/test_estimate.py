@@ -241,7 +241,7 @@ def test_power_is_that_of_published_tables():
 
 
 @pytest.mark.parametrize(
-    ("times", "watched", "expected"),
+    ("times", "follow_up_time", "expected"),
     [
         ([1, np.inf], 9, (np.inf, 0, np.inf)),
         # One of four is lost at 2. Of the two left one arrives at 5: from 3/4 to 3/8.

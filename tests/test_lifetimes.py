@@ -196,7 +196,7 @@ def test_finished_blocks_belong_to_one_agent_syllabus_and_seed(tmp_path):
 class Silent(agents.LinearQ):
     """Learns and has no state of its own."""
 
-    saved = {}
+    state_attributes = {}
 
 
 def test_agents_that_do_not_fit_are_refused(tmp_path):

@@ -66,7 +66,7 @@ def test_logs_come_back_from_csv_exactly(tmp_path, steps):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "fault"),
+    ("old", "new", "issue"),
     [
         (",0,0.3", ",x,0.3", "column episode, row 2: 'x' is not a whole number"),
         ("-0.0", "low", "column return, row 3: 'low' is not a number"),

@@ -42,7 +42,7 @@ def learner(**changes):
         **{
             "discount": 0.5,
             "trees": 3,
-            "min_leaf_size": 1,
+            "min_samples_leaf": 1,
             "iterations_per_fit": 1,
             **changes,
         },

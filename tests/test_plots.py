@@ -298,7 +298,7 @@ PICTURES = {
         "doubly robust, difference in means, 2.1, 2.8",
         [2.1, 1.5, 2.75, 0.5, 2.0],
     ),
-    "data_needed": (
+    "error_and_coverage": (
         lambda: plots.error_and_coverage(SIZES, unit="towns"),
         "doubly robust, towns",
         [100, 800, 0.5, 0.2, 0.9, 0.85, 0.925],

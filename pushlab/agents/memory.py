@@ -176,7 +176,7 @@ class MemoryAgent(Agent):
 
     Attributes:
         split: Fractions of the capacity that are episodic and semantic.
-        memories: A pair (Episodic, Semantic) for each agent in the room.
+        memories: A pair (EpisodicMemory, SemanticMemory) for each agent in the room.
         memory_log: Content of the first agent's memory at each answer of the episode.
     """
 

@@ -86,7 +86,7 @@ class FittedQIteration(Agent):
         actions: Number of actions.
         discount: Weight of a reward one step later.
         trees: Number of trees in each forest.
-        min_leaf_size: Minimal number of steps in a leaf.
+        min_samples_leaf: Minimal number of steps in a leaf.
         forest_fits: Number of times that the forests are grown.
         iterations_per_fit: Number of updates of the leaf values after each growth.
         transform: Function of observations (n, …) that returns inputs of the forests (n, inputs), or None.
@@ -111,7 +111,7 @@ class FittedQIteration(Agent):
         actions: int,
         discount: float = 0.98,
         trees: int = 50,
-        min_leaf_size: int = 2,
+        min_samples_leaf: int = 2,
         forest_fits: int = 10,
         iterations_per_fit: int = 40,
         transform: Callable | None = None,
@@ -121,7 +121,9 @@ class FittedQIteration(Agent):
         self.actions = validate_integer("actions", actions, 1)
         self.discount = validate_number("discount", discount, 0, 1)
         self.trees = validate_integer("trees", trees, 1)
-        self.min_leaf_size = validate_integer("min_leaf_size", min_leaf_size, 1)
+        self.min_samples_leaf = validate_integer(
+            "min_samples_leaf", min_samples_leaf, 1
+        )
         self.forest_fits = validate_integer("forest_fits", forest_fits, 1)
         self.iterations_per_fit = validate_integer(
             "iterations_per_fit", iterations_per_fit, 1
@@ -198,7 +200,7 @@ class FittedQIteration(Agent):
     def learn(self, transition):
         """Store a step, and fit to all steps after each `fit_every` episodes.
 
-        It waits until each action occurs at least `min_leaf_size` times.
+        It waits until each action occurs at least `min_samples_leaf` times.
         """
         if self.fit_every is None:
             return
@@ -210,7 +212,7 @@ class FittedQIteration(Agent):
         if self.episodes % self.fit_every == 0:
             actions = [int(action) for _, action, *_ in self.steps]
             counts = np.bincount(actions, minlength=self.actions)
-            if counts.min() >= self.min_leaf_size:
+            if counts.min() >= self.min_samples_leaf:
                 self._fit()
 
     def load(self, state):
@@ -232,8 +234,8 @@ class FittedQIteration(Agent):
         rows = [np.flatnonzero(actions == action) for action in range(self.actions)]
         counts = [*map(len, rows)]
         require(
-            min(counts) >= self.min_leaf_size,
-            f"each of the {self.actions} actions must occur at least {self.min_leaf_size} times; they occur "
+            min(counts) >= self.min_samples_leaf,
+            f"each of the {self.actions} actions must occur at least {self.min_samples_leaf} times; they occur "
             f"{', '.join(map(str, counts))} times",
         )
         continuation = 1.0 - terminated
@@ -267,7 +269,7 @@ class FittedQIteration(Agent):
         for action, action_rows in enumerate(rows):
             forest = ExtraTreesRegressor(
                 self.trees,
-                min_samples_leaf=self.min_leaf_size,
+                min_samples_leaf=self.min_samples_leaf,
                 n_jobs=1,
                 random_state=100_000 * self.seed + 100 * growth + action,
             )

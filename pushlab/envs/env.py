@@ -27,7 +27,7 @@ MAX_FRAMES = 10_000
 
 
 def append_frame(frames: list[dict], frame: dict) -> None:
-    """Append a frame; at MOST_FRAMES, first drop the older half, all but the first frame."""
+    """Append a frame; at MAX_FRAMES, first drop the older half, all but the first frame."""
     if len(frames) >= MAX_FRAMES:
         del frames[1 : MAX_FRAMES // 2]
     frames.append(frame)
@@ -361,7 +361,7 @@ class Env(gym.Env):
     def render(self) -> np.ndarray | None:
         """Return a uint8 array (height, width, 3) in the mode "rgb_array", otherwise None.
 
-        After more than MOST_FRAMES steps the picture shows the first frame and the latest ones.
+        After more than MAX_FRAMES steps the picture shows the first frame and the latest ones.
         """
         if self.render_mode != "rgb_array":
             return None
@@ -384,7 +384,7 @@ def make_single_copy(world: World) -> Any:
 
     `single_env` of a parent class isn't used, because the subclass could have overridden any other method.
     """
-    single_env = vars(type(world)).get("single_copy", SingleCopy)
+    single_env = vars(type(world)).get("single_env", SingleCopy)
     return single_env(world)
 
 

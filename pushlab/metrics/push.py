@@ -260,9 +260,9 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
             the first one belongs to step window - 1 (steps count from 0).
 
     >>> learning_rate(range(8), window=1)       # last quarter 6 and 7: mean 6.5, distance 0.5; from 5.5 on
-    LearningRate(slope=1.0, settled=6)
+    LearningRate(slope=1.0, settling_step=6)
     >>> learning_rate([0, 0, 1, 1, 1, 1], window=2)     # smoothed from step 1 on: 0, 0.5, 1, 1, 1
-    LearningRate(slope=0.25, settled=3)
+    LearningRate(slope=0.25, settling_step=3)
     """
     scores = np.asarray(scores, float)
     if scores.ndim != 1 or not np.isfinite(scores).all():

@@ -150,7 +150,7 @@ def workbook_agents(task):
                 trees=10,
                 forest_fits=4,
                 iterations_per_fit=25,
-                min_leaf_size=5,
+                min_samples_leaf=5,
                 fit_every=5,
             ),
         }

@@ -67,7 +67,7 @@ def test_three_students_are_graded(tmp_path):
     nbgrader(tmp_path, "export")
 
     grades = pd.read_csv(tmp_path / "grades.csv").set_index("student_id")
-    points = list(course.points_of(original).values())
+    points = list(course.max_points(original).values())
     assert grades.loc["ada", "max_score"] == sum(points)
     scores = grades["raw_score"].to_dict()
     assert scores == {"ada": sum(points), "bea": 0, "cyd": points[0]}

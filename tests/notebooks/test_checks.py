@@ -73,7 +73,7 @@ def test_assignments_for_nbgrader_have_points_and_stubs_but_no_solutions(tmp_pat
             cell.metadata.nbgrader for cell in cells if "nbgrader" in cell.metadata
         ]
         graded = [mark.points for mark in marks if mark.grade]
-        assert graded == list(course.points_of(path).values()), path.stem
+        assert graded == list(course.max_points(path).values()), path.stem
         stubs = [
             cell.source
             for cell in cells

@@ -100,7 +100,7 @@ def test_a_saved_notebook_is_complete_readable_and_in_the_normal_form(path, tmp_
         assert verdict == f"check.exercise({number})", "alone in its cell"
         assert len(wrong[number]) >= 2, f"exercise {number}: two wrong answers"
     points = [points for points, _ in minutes.length(notebook).exercises]
-    assert points == list(course.points_of(path).values())
+    assert points == list(course.max_points(path).values())
     copy = tmp_path / path.name
     copy.write_bytes(path.read_bytes())
     assert refresh.form(copy) == "", (
@@ -119,7 +119,7 @@ def picture(text="", alt="a"):
 
 
 @pytest.mark.parametrize(
-    ("notebook", "fault"),
+    ("notebook", "issue"),
     [
         (printing(), "it has no outputs"),
         (printing(new_output("error", ename="NameError", evalue="x")), "NameError: x"),

@@ -271,7 +271,7 @@ def read_table(text: str) -> list[list[str]]:
     A line is a row. Cells are separated by two blanks or more; "-" is an empty cell.
 
     >>> read_table('''
-    ... k_1  8e-7  -  infection unit type 1 cells
+    ... k_1  8e-7  -  infection of type 1 cells
     ... ''')
     [['k_1', '8e-7', '', 'infection of type 1 cells']]
     """

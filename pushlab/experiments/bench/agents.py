@@ -67,7 +67,7 @@ def _action_kind(trial):
 def agent_maker(
     task_kind: str | None = None, **makers: Callable[..., Agent]
 ) -> Callable[[Trial], Agent]:
-    """Return a function that creates the agent for a trial, or raises DoesNotFit.
+    """Return a function that creates the agent for a trial, or raises UnsupportedTask.
 
     Args:
         task_kind: The only kind of task that the agent supports: "offline" or "lifetime". None supports all kinds.
@@ -101,7 +101,7 @@ def _fitted_q(trial):
         trees=10,
         forest_fits=4,
         iterations_per_fit=25,
-        min_leaf_size=5,
+        min_samples_leaf=5,
         fit_every=fit_every,
     )
 

@@ -89,7 +89,7 @@ class Trial(gym.Wrapper):
     Args:
         task: The task.
         seed: Seed of the trial.
-        budget: Number of steps after which a step raises BudgetSpent. None means no limit.
+        budget: Number of steps after which a step raises BudgetExceeded. None means no limit.
         scored_episodes: Number of scored episodes, which can't be broken off or repeated. None means that none is
             scored.
 
@@ -139,7 +139,7 @@ class Trial(gym.Wrapper):
         return observation, self._without_oracle(info)
 
     def step(self, action):
-        """Take a step. Raises BudgetSpent beyond the budget."""
+        """Take a step. Raises BudgetExceeded beyond the budget."""
         self._forbid_if(self._is_over)
         if self.step_count == self._budget:
             raise BudgetExceeded("the task's budget of training steps is used up")
