@@ -321,14 +321,16 @@ def how_sharp_is_too_sharp(effective_size, too_sharp, weights_at):
     for sharpness in range(1, 12):
         weights = weights_at(sharpness)
         sizes[sharpness] = weights.sum() ** 2 / (weights**2).sum()
-    for fewest in (700, 300, 20):
-        expected = min(sharpness for sharpness, size in sizes.items() if size < fewest)
-        answer = too_sharp(fewest)
+    for min_size in (700, 300, 20):
+        expected = min(
+            sharpness for sharpness, size in sizes.items() if size < min_size
+        )
+        answer = too_sharp(min_size)
         require(
             answer == expected,
-            f"Below {fewest} episodes: your answer is sharpness {answer}, which has {sizes.get(answer, np.nan):.0f}; "
+            f"Below {min_size} episodes: your answer is sharpness {answer}, which has {sizes.get(answer, np.nan):.0f}; "
             f"one step less sharp has {sizes.get(answer - 1, np.nan):.0f}",
-            "Count upwards from 1 and stop at the first size below `fewest`",
+            "Count upwards from 1 and stop at the first size below `min_size`",
             earned=1,
         )
     return "The sharper the new policy, the fewer episodes count for it."

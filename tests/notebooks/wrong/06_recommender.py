@@ -106,7 +106,7 @@ def effective_size(weights):
     return weights.sum() ** 2 / (weights**2).sum()
 
 
-def too_sharp(fewest):
+def too_sharp(min_size):
     return 5
 
 
@@ -120,9 +120,9 @@ def effective_size(weights):
     return (weights > 0).sum()
 
 
-def too_sharp(fewest):
+def too_sharp(min_size):
     sharpness = 1
-    while effective_size(weights_at(sharpness)) >= fewest:
+    while effective_size(weights_at(sharpness)) >= min_size:
         sharpness += 1
         if sharpness > 6:
             break
