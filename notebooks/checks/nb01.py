@@ -234,7 +234,7 @@ def compare_within(within):
         require(
             abs(answer + expected) > 1e-9,
             f"In a simulated diary {answer:.3f} has the wrong sign",
-            "Subtract `one` from `other`, so quiet from loud",
+            "Subtract `baseline` from `value`, so quiet from loud",
         )
         require(
             abs(answer - strata["gap"].mean()) > 1e-9,
@@ -272,7 +272,7 @@ def compare_within(within):
         require(
             same,
             "It does not work with other names of columns and values",
-            "Use the arguments `feature`, `one`, `other` and `by`",
+            "Use the arguments `feature`, `baseline`, `value` and `by`",
             earned=2,
         )
     return (

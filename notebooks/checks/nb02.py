@@ -185,18 +185,18 @@ def candidates_without_nonsense(candidates_from):
     require(
         not rare,
         f"{' + '.join(rare[0]) if rare else ''} was sent only once: it may be a mistake in the diary",
-        "Keep a combination if the whole row occurs at least `least` times",
+        "Keep a combination if the whole row occurs at least `min_count` times",
         earned=1,
     )
     missing = [row for row in counts.index if counts[row] >= 2 and row not in rows]
     require(
         not missing,
         f"{' + '.join(missing[0]) if missing else ''} was sent more than once, but is missing",
-        "Every combination that occurs at least `least` times is a candidate, also from a rare app",
+        "Every combination that occurs at least `min_count` times is a candidate, also from a rare app",
     )
     require(
-        len(candidates_from(history, least=4)) == 1,
-        "`least=4` changes nothing",
+        len(candidates_from(history, min_count=4)) == 1,
+        "`min_count=4` changes nothing",
         "Use the argument",
         earned=1,
     )

@@ -310,12 +310,12 @@ def do_not_disturb_rewards(env, seeds):
 
 
 @check(4, points=2)
-def a_better_rule(my_rule, learning, judged):
+def a_better_rule(my_rule, train_env, test_env):
     printed_seeds = range(2)  # the seeds that the notebook prints
     new_seeds = range(20, 24)
-    tables = run_days(learning, my_rule, printed_seeds)
+    tables = run_days(train_env, my_rule, printed_seeds)
     rewards = rewards_of(tables)
-    baseline = do_not_disturb_rewards(learning, printed_seeds)
+    baseline = do_not_disturb_rewards(train_env, printed_seeds)
     advantage = estimate.crossed_interval(rewards, baseline)
     interval = f"{advantage.mean:.1f} per day, 95 % interval from {advantage.low:.1f} to {advantage.high:.1f}"
     require(
@@ -355,8 +355,8 @@ def a_better_rule(my_rule, learning, judged):
         earned=1,
     )
     test = estimate.crossed_interval(
-        rewards_of(run_days(judged, my_rule, new_seeds)),
-        do_not_disturb_rewards(judged, new_seeds),
+        rewards_of(run_days(test_env, my_rule, new_seeds)),
+        do_not_disturb_rewards(test_env, new_seeds),
     )
     return (
         f"Ahead of do not disturb by {interval} on the training days. On the test days: {test.mean:.1f}, from "

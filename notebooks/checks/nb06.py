@@ -23,15 +23,15 @@ def random_preferences(count, seed):
 
 
 @check(1, points=1)
-def effect_of_an_item(moved):
+def effect_of_an_item(next_preference):
     item = np.array([0.6, -0.3])
     alpha = 0.5
     for preference in random_preferences(20, seed=1):
-        answer = moved(preference, item, alpha)
+        answer = next_preference(preference, item, alpha)
         engagement = preference @ item
         require(
             np.shape(answer) == (2,),
-            f"`moved` returns {answer!r:.60}, not a vector of length 2",
+            f"`next_preference` returns {answer!r:.60}, not a vector of length 2",
             "Begin with the preference and add a multiple of the item",
         )
         require(
@@ -193,7 +193,7 @@ def the_direct_method(fitted_values):
     require(
         np.shape(action_values) == np.shape(state_values) == (300, 2),
         "The result is not two arrays (episodes, steps)",
-        "Return taken, values with their original shapes",
+        "Return action_values, state_values with their original shapes",
     )
     last, first = np.mean(state_values, axis=0)[::-1]
     require(
@@ -226,7 +226,7 @@ def the_direct_method(fitted_values):
     require(
         is_close(np.asarray(action_values)[:, 1], rewards[:, 1]),
         "Q of the actions in the log is wrong",
-        "Do not change the line of `taken`",
+        "Do not change the line of `action_values`",
         earned=1,
     )
     return "From the last step backward: the reward, plus the value of the next step under the new policy."
@@ -321,14 +321,16 @@ def how_sharp_is_too_sharp(effective_size, too_sharp, weights_at):
     for sharpness in range(1, 12):
         weights = weights_at(sharpness)
         sizes[sharpness] = weights.sum() ** 2 / (weights**2).sum()
-    for fewest in (700, 300, 20):
-        expected = min(sharpness for sharpness, size in sizes.items() if size < fewest)
-        answer = too_sharp(fewest)
+    for min_size in (700, 300, 20):
+        expected = min(
+            sharpness for sharpness, size in sizes.items() if size < min_size
+        )
+        answer = too_sharp(min_size)
         require(
             answer == expected,
-            f"Below {fewest} episodes: your answer is sharpness {answer}, which has {sizes.get(answer, np.nan):.0f}; "
+            f"Below {min_size} episodes: your answer is sharpness {answer}, which has {sizes.get(answer, np.nan):.0f}; "
             f"one step less sharp has {sizes.get(answer - 1, np.nan):.0f}",
-            "Count upwards from 1 and stop at the first size below `fewest`",
+            "Count upwards from 1 and stop at the first size below `min_size`",
             earned=1,
         )
     return "The sharper the new policy, the fewer episodes count for it."

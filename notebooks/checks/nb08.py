@@ -239,7 +239,7 @@ def one_round_of_DAgger(one_round, states_of, fit_tree, world):
 
 
 @check(4, points=2)
-def what_if(worth):
+def what_if(decision_effect):
     weights = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0])
 
     def simulate(actions):
@@ -249,7 +249,7 @@ def what_if(worth):
         )
 
     schedule = [1, 3, 2, 0, 1]
-    answer = worth(simulate, schedule, 2, 0)
+    answer = decision_effect(simulate, schedule, 2, 0)
     actual = simulate([1, 3, 2, 0, 1])["E"]
     require(
         schedule == [1, 3, 2, 0, 1],
@@ -265,12 +265,12 @@ def what_if(worth):
         (
             [0] * 5,
             "All decisions were changed",
-            "Only decision number `at` becomes `instead`",
+            "Only decision number `position` becomes `alternative`",
         ),
         (
             [1, 3, 0, 0, 0],
             "The later decisions were changed as well",
-            "Keep the decisions after `at`",
+            "Keep the decisions after `position`",
         ),
         (
             [1, 3, 0],
@@ -280,7 +280,7 @@ def what_if(worth):
         (
             [1, 0, 2, 0, 1],
             "The decision before it was changed",
-            "`at` counts from 0, as in a list",
+            "`position` counts from 0, as in a list",
         ),
         (
             [1, 3, 2, 0, 1],

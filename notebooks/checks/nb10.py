@@ -231,8 +231,8 @@ def _fewer_people():
 
     def move(published):
         moved = table.copy()
-        weights = np.asarray(published)[config.places]
-        moved[:, config.places] -= config.epsilon * weights
+        weights = np.asarray(published)[config.changeable_indices]
+        moved[:, config.changeable_indices] -= config.epsilon * weights
         return moved
 
     def risk(theta, published):

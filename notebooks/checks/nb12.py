@@ -182,7 +182,7 @@ def a_reservoir(Reservoir):
     require(
         first_share < 0.125 and last_share > 0.075,
         shares,
-        "Too many old ones: a new item must enter with probability size / met",
+        "Too many old ones: a new item must enter with probability size / count",
         earned=1,
     )
     middle_share = stored_share(10, 90)
@@ -196,7 +196,7 @@ def a_reservoir(Reservoir):
     require(
         0.4 < second_share < 0.6,
         f"A reservoir of one place keeps the second of two items in {second_share:.0%} of 300 runs",
-        "Half would be fair. What is `met` when the second one comes: 1, 2 or 3?",
+        "Half would be fair. What is `count` when the second one comes: 1, 2 or 3?",
         earned=2,
     )
     return f"Every item is equally likely to be stored: {shares.split(';')[0]}."

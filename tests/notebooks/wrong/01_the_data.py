@@ -18,9 +18,9 @@ def opening_rate(opened):
 
 
 # %% 2 · raw shares
-def most_disputed(one, other, time):
+def most_disputed(first_user, second_user, time):
     rates = []
-    for name in (one, other):
+    for name in (first_user, second_user):
         diary = users[name].history.engagements
         diary = diary[diary["time"] == time]
         opened = diary["action"].eq("opened")
@@ -30,9 +30,9 @@ def most_disputed(one, other, time):
 
 
 # %% 2 · includes rare subjects
-def most_disputed(one, other, time):
+def most_disputed(first_user, second_user, time):
     rates = []
-    for name in (one, other):
+    for name in (first_user, second_user):
         diary = users[name].history.engagements
         diary = diary[diary["time"] == time]
         opened = diary["action"].eq("opened")
@@ -41,20 +41,20 @@ def most_disputed(one, other, time):
 
 
 # %% 3 · weights each place equally
-def within(diary, feature, one, other, by):
+def within(diary, feature, baseline, value, by):
     opened = diary["action"].eq("opened")
     table = opened.groupby([diary[by], diary[feature]]).mean().unstack()
-    return (table[other] - table[one]).mean()
+    return (table[value] - table[baseline]).mean()
 
 
 # %% 3 · weights include medium noise
-def within(diary, feature, one, other, by):
+def within(diary, feature, baseline, value, by):
     gaps = []
     weights = []
     for _, group in diary.groupby(by):
         opened = group["action"].eq("opened")
-        first = opened[group[feature] == one]
-        second = opened[group[feature] == other]
+        first = opened[group[feature] == baseline]
+        second = opened[group[feature] == value]
         if len(first) and len(second):
             gaps.append(second.mean() - first.mean())
             weights.append(len(group))

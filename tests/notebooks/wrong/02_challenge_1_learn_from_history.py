@@ -27,12 +27,12 @@ def recalibrated(p_past, opened_past, p_new):
 
 
 # %% 3 · each combination, however rare
-def candidates_from(history, least=2):
+def candidates_from(history, min_count=2):
     return history.drop_duplicates()
 
 
 # %% 3 · the commonest of each app
-def candidates_from(history, least=2):
+def candidates_from(history, min_count=2):
     counts = history.value_counts()
     common = counts[counts >= 3].index.to_frame(index=False)
     return common

@@ -37,21 +37,21 @@ def credit(Q, decided, answers, alpha):
         Q[x][action] += alpha * (mean - Q[x][action])
 
 
-def put_off(Q, before, now, cost, alpha):
-    for number, x in before.items():
-        Q[x][CACHE] += alpha * (cost + max(Q[now[number]]) - Q[x][CACHE])
+def put_off(Q, previous, current, cost, alpha):
+    for number, x in previous.items():
+        Q[x][CACHE] += alpha * (cost + max(Q[current[number]]) - Q[x][CACHE])
 
 
 # %% 3 · deferring costs nothing
 def credit(Q, decided, answers, alpha):
-    for number, worth in answers.items():
+    for number, reward in answers.items():
         x, action = decided.pop(number)
-        Q[x][action] += alpha * (worth - Q[x][action])
+        Q[x][action] += alpha * (reward - Q[x][action])
 
 
-def put_off(Q, before, now, cost, alpha):
-    for number, x in before.items():
-        Q[x][CACHE] += alpha * (max(Q[now[number]]) - Q[x][CACHE])
+def put_off(Q, previous, current, cost, alpha):
+    for number, x in previous.items():
+        Q[x][CACHE] += alpha * (max(Q[current[number]]) - Q[x][CACHE])
 
 
 # %% 4 · ahead, but the interval includes zero
@@ -83,7 +83,7 @@ trained = {}
 for seed in range(4):
     anxious = QTable()
     rollout(train, anxious, episodes=10, seed=seed, progress=False)
-    trained[-1.0, seed] = trained[-2.0, seed] = judge(test, anxious, seed)
+    trained[-1.0, seed] = trained[-2.0, seed] = evaluate_agent(test, anxious, seed)
 means = pd.DataFrame(trained).T.rename_axis(["missed costs", "seed"])[
     ["opens", "interruptions", "delay", "missed"]
 ]

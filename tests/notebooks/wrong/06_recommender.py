@@ -1,11 +1,11 @@
 # %% 1 · moves towards every item
-def moved(preference, item, alpha):
+def next_preference(preference, item, alpha):
     after = preference + alpha * item
     return after / np.linalg.norm(after)
 
 
 # %% 1 · normalises the item
-def moved(preference, item, alpha):
+def next_preference(preference, item, alpha):
     after = preference + alpha * (preference @ item) * item / np.linalg.norm(item)
     return after / np.linalg.norm(after)
 
@@ -14,8 +14,8 @@ def moved(preference, item, alpha):
 class Contrary(BaseUserModel):
     def user_preference_dynamics(self, state, action, item_feature_vector):
         item = item_feature_vector[action]
-        moved = state - 0.002 * item
-        return moved / np.linalg.norm(moved)
+        new_state = state - 0.002 * item
+        return new_state / np.linalg.norm(new_state)
 
     def reward_function(self, state, action, item_feature_vector):
         return state @ item_feature_vector[action] + self.random_.normal(scale=0.05)
@@ -25,8 +25,8 @@ class Contrary(BaseUserModel):
 class Contrary(BaseUserModel):
     def user_preference_dynamics(self, state, action, item_feature_vector):
         item = item_feature_vector[action]
-        moved = state + 0.0 * item
-        return moved / np.linalg.norm(moved)
+        new_state = state + 0.0 * item
+        return new_state / np.linalg.norm(new_state)
 
     def reward_function(self, state, action, item_feature_vector):
         return -state @ item_feature_vector[action] - self.random_.normal(scale=0.05)
@@ -51,48 +51,48 @@ def weighted_mean(weights, returns):
 
 
 # %% 4 · asks for the best action
-def fitted_values(seen, actions, rewards, target):
+def fitted_values(observations, actions, rewards, target):
     episode = np.arange(len(rewards))
-    taken, values = np.zeros((2, *rewards.shape))
-    following = np.zeros(len(rewards))
+    action_values, state_values = np.zeros((2, *rewards.shape))
+    next_values = np.zeros(len(rewards))
     for step in reversed(range(rewards.shape[1])):
-        aims = rewards[:, step] + following
-        q = regression(seen[:, step], actions[:, step], aims)
-        taken[:, step] = q[episode, actions[:, step]]
-        values[:, step] = q.max(axis=1)
-        following = values[:, step]
-    return taken, values
+        targets = rewards[:, step] + next_values
+        q = regression(observations[:, step], actions[:, step], targets)
+        action_values[:, step] = q[episode, actions[:, step]]
+        state_values[:, step] = q.max(axis=1)
+        next_values = state_values[:, step]
+    return action_values, state_values
 
 
 # %% 4 · uses the last step's policy everywhere
-def fitted_values(seen, actions, rewards, target):
+def fitted_values(observations, actions, rewards, target):
     episode = np.arange(len(rewards))
-    taken, values = np.zeros((2, *rewards.shape))
-    following = np.zeros(len(rewards))
+    action_values, state_values = np.zeros((2, *rewards.shape))
+    next_values = np.zeros(len(rewards))
     for step in reversed(range(rewards.shape[1])):
-        aims = rewards[:, step] + following
-        q = regression(seen[:, step], actions[:, step], aims)
-        taken[:, step] = q[episode, actions[:, step]]
-        values[:, step] = (target[:, -1] * q).sum(axis=1)
-        following = values[:, step]
-    return taken, values
+        targets = rewards[:, step] + next_values
+        q = regression(observations[:, step], actions[:, step], targets)
+        action_values[:, step] = q[episode, actions[:, step]]
+        state_values[:, step] = (target[:, -1] * q).sum(axis=1)
+        next_values = state_values[:, step]
+    return action_values, state_values
 
 
 # %% 5 · ignores later steps
-def doubly_robust(rewards, ratios, taken, values):
+def doubly_robust(rewards, ratios, action_values, state_values):
     corrected = np.zeros(len(rewards))
     for step in reversed(range(rewards.shape[1])):
-        residual = rewards[:, step] - taken[:, step]
-        corrected = values[:, step] + ratios[:, step] * residual
+        residual = rewards[:, step] - action_values[:, step]
+        corrected = state_values[:, step] + ratios[:, step] * residual
     return corrected
 
 
 # %% 5 · subtracts the model's value of the state
-def doubly_robust(rewards, ratios, taken, values):
+def doubly_robust(rewards, ratios, action_values, state_values):
     corrected = np.zeros(len(rewards))
     for step in reversed(range(rewards.shape[1])):
-        residual = rewards[:, step] + corrected - values[:, step]
-        corrected = values[:, step] + ratios[:, step] * residual
+        residual = rewards[:, step] + corrected - state_values[:, step]
+        corrected = state_values[:, step] + ratios[:, step] * residual
     return corrected
 
 
@@ -106,7 +106,7 @@ def effective_size(weights):
     return weights.sum() ** 2 / (weights**2).sum()
 
 
-def too_sharp(fewest):
+def too_sharp(min_size):
     return 5
 
 
@@ -120,9 +120,9 @@ def effective_size(weights):
     return (weights > 0).sum()
 
 
-def too_sharp(fewest):
+def too_sharp(min_size):
     sharpness = 1
-    while effective_size(weights_at(sharpness)) >= fewest:
+    while effective_size(weights_at(sharpness)) >= min_size:
         sharpness += 1
         if sharpness > 6:
             break

@@ -30,7 +30,7 @@ def my_rule(memory, usual):
     return 0
 
 
-def played(rule, slots=4):
+def rule_returns(rule, slots=4):
     return rollout(
         env, with_rule(rule, slots), 5, seed=SEED, record="episodes", progress=False
     )["return"]
@@ -45,7 +45,7 @@ def my_rule(memory, usual):
     return 0
 
 
-def played(rule, slots=4):
+def rule_returns(rule, slots=4):
     return rollout(
         env, with_rule(rule, slots), 5, seed=SEED, record="episodes", progress=False
     )["return"]

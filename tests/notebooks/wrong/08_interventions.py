@@ -47,15 +47,15 @@ def one_round(states, answers, teacher, learner, starts):
 
 
 # %% 4 · changes later decisions as well
-def worth(simulate, schedule, at, instead):
-    changed = schedule[:at] + [instead] * (len(schedule) - at)
+def decision_effect(simulate, schedule, position, alternative):
+    changed = schedule[:position] + [alternative] * (len(schedule) - position)
     return simulate(schedule)["E"].iloc[-1] - simulate(changed)["E"].iloc[-1]
 
 
 # %% 4 · wrong sign
-def worth(simulate, schedule, at, instead):
+def decision_effect(simulate, schedule, position, alternative):
     changed = list(schedule)
-    changed[at] = instead
+    changed[position] = alternative
     return simulate(changed)["E"].iloc[-1] - simulate(schedule)["E"].iloc[-1]
 
 

@@ -36,10 +36,10 @@ class Reservoir:
         self.size = size
         self.rng = rng
         self.items = []
-        self.met = 0
+        self.count = 0
 
     def add(self, item):
-        self.met += 1
+        self.count += 1
         if len(self.items) < self.size:
             self.items.append(item)
         else:
@@ -52,13 +52,13 @@ class Reservoir:
         self.size = size
         self.rng = rng
         self.items = []
-        self.met = 0
+        self.count = 0
 
     def add(self, item):
-        self.met += 1
+        self.count += 1
         if len(self.items) < self.size:
             self.items.append(item)
-        elif self.rng.random() < self.size / (self.met - 1):
+        elif self.rng.random() < self.size / (self.count - 1):
             self.items[self.rng.integers(self.size)] = item
 
 
