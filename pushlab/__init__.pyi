@@ -5,9 +5,6 @@ from . import envs as envs
 from . import experiments as experiments
 from . import metrics as metrics
 from . import plots as plots
-from .agents import Agent as Agent
-from .agents import RandomAgent as RandomAgent
-from .agents import as_agent as as_agent
 from .challenges.challenge import Challenge as Challenge
 from .challenges.submissions import hand_in as hand_in
 from .challenges.submissions import score_file as score_file
@@ -25,8 +22,6 @@ from .logs.collect import collect as collect
 from .logs.files import read_log as read_log
 from .logs.files import write_log as write_log
 from .logs.rollout import rollout as rollout
-from .metrics.lifelong import Settings as Settings
-from .metrics.lifelong import lifelong_report as lifelong_report
 from .users.judges import judge_for as judge_for
 from .users.simulated import SimulatedUser as SimulatedUser
 from .utils.files import data_dir as data_dir

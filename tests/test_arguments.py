@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab import RandomAgent, agents, load_user, plots, rollout
+from pushlab import agents, load_user, plots, rollout
+from pushlab.agents import RandomAgent
 from pushlab.challenges.challenge import Challenge
 from pushlab.envs import ENVIRONMENTS
 from pushlab.envs.env import Env, build_world

@@ -6,7 +6,8 @@ import gymnasium as gym
 import pytest
 from scipy.stats import binomtest
 
-from pushlab import RandomAgent, load_user, rollout
+from pushlab import load_user, rollout
+from pushlab.agents import RandomAgent
 from pushlab.challenges.challenge import Challenge
 from pushlab.challenges.replays import score_log
 from pushlab.datasets.periods import Period

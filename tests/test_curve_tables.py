@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab import RandomAgent, plots, rollout
+from pushlab import plots, rollout
+from pushlab.agents import RandomAgent
 from pushlab.metrics.estimate import crossed_interval
 
 # 97.5 % quantiles of Student's t with 1, 2 and 3 degrees of freedom.

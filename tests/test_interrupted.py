@@ -3,7 +3,8 @@
 import pandas as pd
 import pytest
 
-from pushlab import RandomAgent, rollout
+from pushlab import rollout
+from pushlab.agents import RandomAgent
 from pushlab.lifetimes.runner import run_syllabus
 from pushlab.lifetimes.syllabi import ant_a
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab import RandomAgent, plots, rollout
-from pushlab.agents import ThompsonSampling
+from pushlab import plots, rollout
+from pushlab.agents import RandomAgent, ThompsonSampling
 from pushlab.causal import CausalData
 from pushlab.metrics import estimate
 from pushlab.metrics.lifelong import Settings, lifelong_report, log_from_blocks

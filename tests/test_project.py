@@ -56,7 +56,7 @@ def public_things():
 def test_dir_shows_the_public_names_and_nothing_else():
     shown = set(dir(pushlab))
     assert shown == set(pushlab.__all__)
-    assert {"plots", "rollout", "load_user", "RandomAgent", "Challenge"} <= shown
+    assert {"plots", "rollout", "load_user", "agents", "Challenge"} <= shown
     assert len(public_things()) > 200
     assert (ROOT / "pushlab" / "py.typed").is_file()
 

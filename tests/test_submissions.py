@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pushlab import RandomAgent, rollout
+from pushlab import rollout
 from pushlab.__main__ import app
+from pushlab.agents import RandomAgent
 from pushlab.challenges.challenge import Challenge
 from pushlab.challenges.submissions import score_file, score_folder
 from pushlab.users.synthesis import make_user, write_private_user

@@ -5,8 +5,7 @@ import functools
 import numpy as np
 
 from checks import Checks, require
-from pushlab import as_agent
-from pushlab.agents import DoNotDisturb
+from pushlab.agents import DoNotDisturb, as_agent
 from pushlab.logs.push_days import evaluate_by_day
 from pushlab.metrics import estimate
 

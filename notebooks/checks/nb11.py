@@ -3,10 +3,9 @@
 import numpy as np
 
 from checks import Checks, require
-from pushlab import Settings, lifelong_report
 from pushlab.lifetimes.runner import run_syllabi
 from pushlab.metrics.estimate import paired_interval
-from pushlab.metrics.lifelong import log_from_blocks
+from pushlab.metrics.lifelong import Settings, lifelong_report, log_from_blocks
 
 check = Checks("11 · Did it keep what it learned?")
 PLAIN = Settings(smoothing="none", normalization="none")

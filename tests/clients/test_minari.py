@@ -8,7 +8,8 @@ pytest.importorskip("minari")
 
 import minari
 
-from pushlab import RandomAgent, load_user, rollout
+from pushlab import load_user, rollout
+from pushlab.agents import RandomAgent
 from pushlab.clients import from_minari, to_minari
 from pushlab.envs import ENVIRONMENTS
 
