@@ -149,7 +149,7 @@ def collect(
     ] = None,
     limit: Annotated[
         int,
-        typer.Option(help="Maximal number of places per object.", min=1),
+        typer.Option(help="Maximum number of places per object.", min=1),
     ] = 20,
     replace: ReplaceOption = False,
 ):

@@ -100,7 +100,7 @@ def token(
 
 @class_app.command()
 def close(folder: Class) -> None:
-    """Close a class for good: it accepts no more scored episodes and uploads, and private halves are scored."""
+    """Close a class for good: it accepts no more scored episodes or uploads, and the private halves are scored."""
     from pushlab_classroom.administration import close_class
 
     with exit_on_error(1):
@@ -130,7 +130,7 @@ def replay_episode(
         int, typer.Argument(help="Id of the episode in episodes.csv of the export.")
     ],
 ) -> None:
-    """Replay an episode from the stored actions and compare both. Differences are printed, with exit status 1."""
+    """Replay an episode and compare it with the stored steps. Differences are printed, with exit status 1."""
     from pushlab_classroom.export import replay
 
     with exit_on_error(1):

@@ -89,7 +89,7 @@ class Remote(World):
     ):
         for name in unknown:  # a TypeError from gym.make would show the token
             raise ValueError(
-                f"pushlab/Remote-v0 has no {name!r}, but {', '.join(ARGUMENTS)}{suggestion(name, ARGUMENTS)}"
+                f"there is no argument {name!r}; arguments are {', '.join(ARGUMENTS)}{suggestion(name, ARGUMENTS)}"
             )
         self.connection = ServerConnection(url, token, patience)
         self.game = validate_choice("game", game, GAMES)

@@ -44,12 +44,12 @@ from pushlab_classroom.private_users import (
 )
 from pushlab_classroom.standings import share_of
 
-# Deletes all but the last used practice episodes of a team, except those that it is playing.
+# Deletes a team's practice episodes, except the most recently used ones and those that it is playing.
 DELETE_PRACTICE = """DELETE FROM episodes WHERE id IN (
     SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce(
         (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC, id DESC LIMIT -1 OFFSET ?)
     AND id NOT IN (SELECT value FROM json_each(?))"""
-WAL_PAGES = 10_000  # of 4 KiB, written before a checkpoint
+WAL_PAGES = 10_000  # pages of 4 KiB before a checkpoint
 MAX_COLUMNS = 50  # of an upload
 CLOSED = (409, "the class is closed", "practice (scored=False) is still open")
 
@@ -91,12 +91,12 @@ class ClassSession:
         folder: Folder of the class.
 
     Attributes:
-        loaded: Episodes in memory by id, the last used one at the end.
+        loaded: Episodes in memory by id, the most recently used one at the end.
         max_loaded: Maximum number of episodes in memory.
 
     Raises:
-        FileNotFoundError, ValueError: The folder isn't that of a class.
-        BlockingIOError: Another process plays the class.
+        FileNotFoundError, ValueError: The folder isn't the folder of a class.
+        BlockingIOError: Another process uses the class.
     """
 
     def __init__(self, folder):
@@ -110,7 +110,7 @@ class ClassSession:
         except Timeout:
             self._connection.close()
             raise BlockingIOError(
-                f"{folder} is already played by another process"
+                f"{folder} is already in use by another process"
             ) from None
         self._connection.executescript(
             f"PRAGMA wal_autocheckpoint = {WAL_PAGES}; PRAGMA synchronous = NORMAL"
@@ -131,7 +131,7 @@ class ClassSession:
     # ------------------------------------------------------------ teams
 
     def team_of(self, token):
-        """Return the team with this token, or None. Only hashes are compared."""
+        """Return the team with this token, or None. Hashes are compared, since tokens aren't stored."""
         digest = hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
         rows = self._rows("SELECT id, name FROM teams WHERE token = ?", digest)
         return Team(*rows[0]) if rows else None
@@ -167,7 +167,7 @@ class ClassSession:
             Refusal: There aren't enough scored episodes left.
         """
         if game not in GAMES or type(scored) is not bool:
-            hint = f"game must be one of {', '.join(GAMES)}, scored true or false"
+            hint = f"game must be one of {', '.join(GAMES)}, and scored must be true or false"
             raise Refusal(422, "there are no such episodes", hint)
         self.require_own(team, held)
         # In a transaction, so that the class can't be closed meanwhile.
@@ -204,7 +204,7 @@ class ClassSession:
         if count > n_available:
             raise Refusal(
                 409,
-                f"your team has {n_available or 'no'} scored episodes of {game} left to play, and asked for {count}",
+                f"your team asked for {count} scored episodes of {game}, but has {n_available} left",
                 "ask for fewer, or practise with scored=False",
                 left=n_new,
             )
@@ -219,7 +219,7 @@ class ClassSession:
             self._in_use.subtract(episodes)
 
     def replay(self, episode):
-        """Return an episode replayed from its stored steps. This takes some tenths of a second."""
+        """Return an episode replayed from its stored steps. This takes a few tenths of a second."""
         _, row, steps = read_episode(self.folder, "WHERE episodes.id = ?", episode)
         if row is None:
             raise Refusal(
@@ -266,7 +266,10 @@ class ClassSession:
         return current
 
     def state(self, episode):
-        """Return the answer to reset(): episode, step, of, observation, info, over, and left (new scored episodes)."""
+        """Return the answer to reset().
+
+        Its keys are episode, step, of, observation, info, over and left, the number of scored episodes not begun.
+        """
         current = self.load(episode)
         query = (
             "SELECT count(*) FROM episodes AS one JOIN episodes AS other USING (team, game) "
@@ -312,7 +315,7 @@ class ClassSession:
                 ]
         except Refusal:
             raise
-        except BaseException:  # episodes in memory may be ahead of the stored ones
+        except BaseException:  # episodes in memory can be ahead of the stored ones
             for episode in episodes:
                 self.loaded.pop(episode, None)
             raise
@@ -324,17 +327,14 @@ class ClassSession:
             Refusal: The step is impossible.
         """
         details = {"episode": episode, "step": current.step}
-        hint = (
-            f"the next step is {current.step}; does another program use your token? reset() continues a scored "
-            "episode"
-        )
+        hint = f"the next step is {current.step}; if another program uses your token, stop it and call reset()"
         if type(step) is not int or not 0 <= step <= current.step:
             error = f"step {step!r:.20} is not the next step of episode {episode}"
             raise Refusal(409, error, hint, **details)
         try:
             text = to_json(current.read_action(action, 1)[0].tolist())
             is_plain = text == to_json(action)
-            require(is_plain, f"the JSON must have plain whole numbers: {text}")
+            require(is_plain, f"the JSON must have plain whole numbers, as in {text}")
         except ValueError as problem:
             error = f"invalid action in episode {episode}"
             raise Refusal(422, error, f"{problem!s:.400}", **details) from None

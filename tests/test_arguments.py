@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pushlab import agents, load_user, plots, rollout
+from pushlab import agents, load_user, plots, rollout, sweep
 from pushlab.agents import RandomAgent
 from pushlab.challenges.challenge import Challenge
 from pushlab.envs import ENVIRONMENTS
@@ -281,9 +281,12 @@ MIRA = load_user("mira")
         (lambda: plots.phone(pd.DataFrame()), r"films\[0\] after"),
         (lambda: agents.MostOpened(MIRA), r"takes a Period.*pass its \.history"),
         (lambda: Challenge.load("nobody"), "the shipped users are .*mira"),
+        (lambda: load_user("mira", "x"), "are loaded by name alone"),
         (lambda: Challenge.load("mira", opening="now"), "sampled, threshold"),
         (lambda: Challenge.load("mira", judge="jury"), "logistic"),
         (lambda: Challenge.load("mira").evaluate([]), "a pandas DataFrame"),
+        (lambda: sweep("ShowAll", {"env": REC, "each": []}), '"each" must be'),
+        (lambda: gym.make("pushlab/push-v0", patience=-1), "deferrals, 0 or more"),
     ],
 )
 def test_common_mistakes_are_explained(call, message):

@@ -101,7 +101,7 @@ def test_values_missing_in_the_history_are_noted(challenge, answers):
     [
         ({"Priorty": "max"}, 1, "Priorty", "the column is not one of"),
         ({"visibility": "open"}, 3, "visibility", "one of private"),
-        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "it occurs twice"),
+        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "an earlier row has it"),
     ],
 )
 def test_bad_answers_raise_bad_data(challenge, answers, columns, row, column, words):

@@ -82,7 +82,7 @@ def test_a_private_user_can_be_played_and_replaces_nothing(private, tmp_path):
     if os.name == "posix":
         assert not (private / "kim").stat().st_mode & 0o077
     again = run("make-user", "--out", private, "--name", "kim", code=1)
-    assert "not empty" in again
+    assert "exists already" in again
     run("make-user", "--out", private, "--name", "lee", "--per-quarter", 60)
     run("make-user", "--out", tmp_path, "--name", "lee", "--per-quarter", 60)
     seeds = [

@@ -430,7 +430,7 @@ def test_batch_keeps_its_seeds_until_new_ones_are_set():
 INVALID_ACTIONS = [
     (5, "action is 5; it must be from 0 to 4"),
     (-1, "action is -1; it must be from 0 to 4"),
-    ([[1, 2]], r"shape \(\); got \(1, 2\)"),
+    ([[1, 2]], r"shape \(\); got shape \(1, 2\)"),
     (1.0, r"or int\(action\)"),
     (None, "does the policy return its action"),
 ]

@@ -275,6 +275,8 @@ def test_few_effective_episodes_warn_and_none_give_no_interval():
             "column action must hold integers from 0 to 1",
         ),
         (lambda log: log[log["step"] == 1], "row 1: .* without a gap"),
+        (lambda log: log.head(0), "the log has no rows"),
+        (lambda log: log[log["episode"] < 2], "at least 5 episodes; the log has 2"),
     ],
 )
 def test_invalid_logs_raise_value_errors(spoil, message):

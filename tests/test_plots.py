@@ -523,6 +523,7 @@ def test_variants_of_a_task_are_named_by_their_differences():
         (lambda: plots.patient(SCORES), "needs model=load_model"),
         (lambda: plots.open_rates(SCORES), "no column 'time'; it has agent"),
         (lambda: plots.scorecard([]), "no scorecard to draw"),
+        (lambda: plots.ability_radar(SCORES, "x"), "no column 'ability'"),
         (
             lambda: plots.open_rates(make_engagements().replace("opened", "snoozed")),
             "row 0, column 'action': expected opened or dismissed, got 'snoozed'",

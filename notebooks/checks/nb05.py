@@ -1,4 +1,4 @@
-"""Checks of notebook 5: values, plans and credit are tried on small cases, rules on the test days."""
+"""Checks of notebook 5: values, plans and credit on small cases, and rules on training and test days."""
 
 import functools
 
@@ -118,8 +118,8 @@ def a_plan_by_dynamic_programming(plan):
                 wait < -1
                 or not is_close(V, immediate)
                 or is_close(expected, immediate),
-                "It never puts anything off",
-                "The value of putting off is the cost of waiting plus the value of the next moment.",
+                "It never caches",
+                "The value of caching is the cost of waiting plus the value of the next moment.",
                 earned=1,
             )
             free_waiting = plan_values(p, USUAL, 0.0)[2]
@@ -127,13 +127,13 @@ def a_plan_by_dynamic_programming(plan):
                 wait == 0.0
                 or is_close(expected, free_waiting)
                 or not is_close(V, free_waiting),
-                "It puts off as if waiting cost nothing",
-                "The value of putting off is `wait` plus the value of the next moment.",
+                "It caches as if waiting cost nothing",
+                "The value of caching is `wait` plus the value of the next moment.",
                 earned=1,
             )
             require(
                 wait != -5.0 or is_close(V, immediate),
-                "It puts off although waiting costs 5 per moment",
+                "It caches although waiting costs 5 per moment",
                 "`wait` is below 0: add it, do not subtract it.",
                 earned=1,
             )
@@ -153,7 +153,7 @@ def a_plan_by_dynamic_programming(plan):
                     is_close(action_values[str(action)][t], expected[t])
                     for t, action in enumerate(best)
                 ),
-                f"The values are right, the actions {list(best)} are not",
+                f"The values are right, but the actions {list(best)} are not",
                 "The best action is the one whose value is the largest.",
                 earned=2,
             )
@@ -162,7 +162,7 @@ def a_plan_by_dynamic_programming(plan):
 
 
 def _require_other_weights(plan, rng):
-    """Require the best plan under other weights than the usual ones."""
+    """Require the best plan under weights that differ from the usual ones."""
     for _ in range(6):
         p = rng.uniform(0, 1, 5)
         wait = -rng.uniform(0, 0.3)
@@ -213,12 +213,12 @@ def credit_where_it_is_due(credit, put_off):
     )
     require(
         is_close(Q["news"], start["news"]),
-        "A notification without an answer got credit",
+        "A notification without an answer received credit",
         "Loop over the answers of this moment, not over all decisions.",
     )
     require(
         not is_close(Q["chat"][0], 0.0),
-        "Each answer got the same credit, the mean of the moment"
+        "Each answer received the same credit, the mean of the moment"
         if is_close(Q["mail"][1], -0.1)
         else "The notification that was shown learned nothing",
         "`answers[number]` is the reward of this one notification.",
@@ -236,7 +236,7 @@ def credit_where_it_is_due(credit, put_off):
     require(
         set(decided) == {9},
         f"`decided` still holds {sorted(decided)}",
-        "Pop each notification that got an answer.",
+        "Pop each notification that was answered.",
         earned=1,
     )
     Q = {name: list(values) for name, values in start.items()}
@@ -244,7 +244,7 @@ def credit_where_it_is_due(credit, put_off):
     require(
         is_close([Q["news"], Q["bank"]], [start["news"], start["bank"]]),
         "The current situations have changed",
-        "The decision to put off was made in the previous situation: its entry learns.",
+        "The decision to wait was made in the previous situation: its entry learns.",
         earned=1,
     )
     require(
@@ -319,7 +319,7 @@ def a_better_rule(my_rule, train_env, test_env):
     interval = f"{advantage.mean:.1f} per day, 95 % interval from {advantage.low:.1f} to {advantage.high:.1f}"
     require(
         not is_close(rewards, baseline),
-        "On every day it earns the same as do not disturb",
+        "On every day it earns the same as DoNotDisturb",
         "Write a different rule.",
     )
     mean = {
@@ -384,7 +384,7 @@ def a_user_who_hates_to_miss_something(means, changes):
     require(
         costs[:2] == [-1.0, -2.0],
         f"The weights are {costs}",
-        "First the usual -1, then twice as much.",
+        "Use the usual -1 first, then twice as much.",
     )
     usual, doubled = (means.loc[cost] for cost in costs[:2])
     require(
@@ -394,7 +394,7 @@ def a_user_who_hates_to_miss_something(means, changes):
     )
     require(
         not usual.equals(doubled),
-        "Both weights gave the same",
+        "Both weights gave the same results",
         "Both environments need `missed=missed`.",
     )
     answers = {quantity: changes.get(quantity) for quantity in means}
@@ -411,7 +411,7 @@ def a_user_who_hates_to_miss_something(means, changes):
             f"`{quantity}`: your answer is {answers[quantity]}; the difference is {difference}",
             "Does the interval include zero? Then four trainings are not enough to decide."
             if expected == "unsure"
-            else "The interval lies on one side of zero: which one?",
+            else "The interval is on one side of zero: which one?",
             earned=1,
         )
     return "Fewer are missed, more are opened, and she is interrupted more; the effect on the delay stays open."

@@ -1,7 +1,7 @@
 """Agents that manage arriving notifications (pushlab/push-v0): three fixed rules and two learners.
 
-The reward for showing a notification comes steps later, among the rewards of others, which makes this world hard to
-learn. Both learners treat each notification as a short episode: it starts with the arrival, continues while the
+The reward for showing a notification comes steps later, among the rewards of other notifications. This makes the world
+hard to learn. Both learners treat each notification as a short episode: it starts with the arrival, continues while the
 notification is cached, and ends with its outcome. To credit rewards to notifications, they remember their decisions
 and read each notification's status from info.
 """
@@ -67,7 +67,7 @@ class DoNotDisturb(Deterministic):
     """Caches all notifications in quiet hours or while the ringer is silent, and shows them afterwards.
 
     Attributes:
-        quiet: First and last hour of the quiet time, which can pass midnight.
+        quiet: Hours at which the quiet time starts and ends. It can pass midnight.
     """
 
     name = "do not disturb"
@@ -103,7 +103,7 @@ class DoNotDisturb(Deterministic):
 
 @dataclass(slots=True)
 class CachedNotification:
-    """A cached notification: its codes, its description at the last caching, and the waiting cost since then."""
+    """A cached notification: its codes, its description at the last update, and the cost of waiting since then."""
 
     codes: np.ndarray
     description: Any
@@ -126,7 +126,7 @@ class NotificationLearner(Agent):
 
     Attributes:
         epsilon: Initial fraction of random decisions.
-        decay_episodes: Episodes over which epsilon decreases linearly, to a tenth at least.
+        decay_episodes: Number of episodes in which epsilon decreases linearly towards 0. It stops at a tenth.
         episodes: Number of episodes learned from.
     """
 
@@ -152,10 +152,10 @@ class NotificationLearner(Agent):
         # By number: (description, action) of decisions without an answer yet, and the cached notifications.
         self._pending = {}
         self._cache = {}
-        # The last number checked out of the cache at this moment, and the number that has just arrived.
+        # The last number taken from the cache at this moment, and the number that has just arrived.
         self._last_checked = NO_NOTIFICATION
         self._arrived = NO_NOTIFICATION
-        # Observation, info and action of a step that isn't recorded yet.
+        # The observation, info and action of a step that isn't recorded yet.
         self._last_step = None
 
     def describe(self, codes, observation):
@@ -237,7 +237,7 @@ class NotificationLearner(Agent):
             description = self.describe(codes, observation)
             if action == SHOW or action == DISMISS:
                 self._pending[number] = description, action
-            else:  # cached, also after too many forbidden actions
+            else:  # cached by the agent, or after too many forbidden actions
                 cost = reward_change(info, next_info, "endless")
                 self._cache[number] = CachedNotification(codes, description, cost)
         elif action == CHECK and info["action_mask"][CHECK]:
@@ -289,7 +289,7 @@ class QTable(NotificationLearner):
 
     Attributes:
         rate: Smallest step size.
-        situations: {"app\ttime": [values, visits]}, each with three numbers, for show, dismiss and cache.
+        situations: {"app\ttime": [values, visits]}. Both have three numbers, for show, dismiss and cache.
 
     Source:
         Watkins (1989), Learning from delayed rewards, PhD thesis, Cambridge.
@@ -347,7 +347,7 @@ class QTable(NotificationLearner):
 
 @compiled
 def sum_weights(weights, blocks, active):
-    """Return sums of the active weights (k,) of some blocks (b,) for show, dismiss and cache."""
+    """Return the sums of the active weights of some blocks for show, dismiss and cache."""
     show = dismiss = cache = 0.0
     for block in blocks:
         for feature in active:

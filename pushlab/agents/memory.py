@@ -302,19 +302,19 @@ def frames_with_memory(
     """Return the frames of an episode, each with the content of the agent's memory at its answer.
 
     Args:
-        frames: Frames of `rollout(..., record="frames")`, one more than there are pages.
+        frames: Frames of `rollout(..., record="frames")`, one more than entries in `memory_log`.
         memory_log: The agent's `memory_log`, recorded with `record_memory=True`.
     """
     require(
         len(frames) == len(memory_log) + 1,
-        f"{len(memory_log)} pages need {len(memory_log) + 1} frames; got {len(frames)}",
+        f"a memory log of {len(memory_log)} answers needs {len(memory_log) + 1} frames; got {len(frames)}",
     )
     padded = [*memory_log, *memory_log[-1:]]
     return [{**frame, "memory": page} for frame, page in zip(frames, padded)]
 
 
 class EpisodicAgent(MemoryAgent):
-    """Stores every placement as an episode, forgets the oldest, answers with the latest."""
+    """Stores every placement as an episode, forgets the oldest, and answers with the latest."""
 
     name = "episodic"
 
@@ -326,7 +326,7 @@ class EpisodicAgent(MemoryAgent):
 
 
 class SemanticAgent(MemoryAgent):
-    """Counts every placement regardless of the owner, forgets the weakest belief, answers with the strongest."""
+    """Counts every placement regardless of the owner, forgets the weakest belief, and answers with the strongest."""
 
     name = "semantic"
     split = (0.0, 1.0)
@@ -377,7 +377,7 @@ class PrefilledMemoryAgent(MemoryAgent):
     """Starts with usual places in up to half of its capacity, and stores episodes in the rest.
 
     Args:
-        capacity, reference, diary: As in `MemoryAgent`.
+        capacity, reference, record_memory: As in `MemoryAgent`.
         usual: {thing: place} in words. None takes the world's own.
     """
 

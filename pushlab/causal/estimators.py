@@ -87,15 +87,15 @@ class InverseWeighting:
 
     It is unbiased if the logistic regression of treatment is correct and no propensity is near 0 or 1. Weights are
     normalised in each group. Propensities are clipped to [`clip`, 1 - `clip`]. More clipping decreases the variance,
-    but adds a bias that no interval covers; `data/causal/clips.csv` has both. The standard error accounts for the
+    but adds a bias that no interval covers: see `data/causal/clips.csv`. The standard error accounts for the
     estimation of the propensities.
 
     Args:
-        clip: Smallest propensity, below 0.5; 0 clips none.
+        clip: Smallest propensity, below 0.5. With 0, nothing is clipped.
 
     Source:
-        Horvitz & Thompson (1952), JASA 47, 663-685, and Hájek (1971), who divides by the sum; with estimated
-        propensities, Lunceford & Davidian (2004), Statistics in Medicine 23, 2937-2960.
+        Horvitz & Thompson (1952), JASA 47, 663-685, and Hájek (1971), who divides by the sum of the weights; for
+        estimated propensities, Lunceford & Davidian (2004), Statistics in Medicine 23, 2937-2960.
     """
 
     name = "inverse weighting"
@@ -120,7 +120,7 @@ class InverseWeighting:
         mean_weights = np.where(treated, treated_weight, other_weight)
         signs = np.where(treated, 1.0, -1.0)
         influence = signs * weights * residuals / mean_weights
-        # Less the unit's influence on the logistic regression.
+        # Subtract the unit's influence through the logistic regression.
         design = np.column_stack([np.ones(len(t)), x])
         odds = np.where(treated, (1 - e) / e, e / (1 - e))
         slope = (odds * residuals) @ design / len(t)
@@ -135,10 +135,10 @@ class InverseWeighting:
 class DoublyRobust:
     """Predicts both outcomes, and corrects the predictions by weighted errors; unbiased if either model is correct.
 
-    Predictions are cross-fitted with five folds. The models are a ridge regression on the covariates, their squares and
-    products, and a logistic regression with scikit-learn's default penalty. So that no outlier dominates the estimate,
-    predictions are limited to twice the range of the observed outcomes, and propensities are clipped as by default in
-    `InverseWeighting`.
+    Predictions are cross-fitted with five folds. Outcomes are predicted by ridge regressions on the covariates, their
+    squares and products. Propensities are predicted by a logistic regression with scikit-learn's default penalty. So
+    that no outlier dominates the estimate, predicted outcomes are limited to twice the range of the observed ones, and
+    propensities to the default limits of `InverseWeighting`.
 
     Source:
         Robins, Rotnitzky & Zhao (1994), JASA 89, 846-866; cross-fitting, Chernozhukov et al. (2018), Econometrics
@@ -203,7 +203,7 @@ def logistic(penalty: float = 1e-4) -> Any:
 
 
 def ridge() -> Any:
-    """Return an unfitted ridge regression on covariates, squares and products; leave-one-out selects its penalty."""
+    """Return an unfitted ridge regression on covariates, squares and products, its penalty chosen by leave-one-out."""
     from sklearn.linear_model import RidgeCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures, StandardScaler

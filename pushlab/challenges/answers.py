@@ -94,7 +94,7 @@ def encode_table(values: pd.DataFrame) -> np.ndarray:
 
 def _check_ids(ids, n_contexts, file):
     """Return the issues of duplicate and missing ids."""
-    valid_values = "a unique id (it occurs twice)"
+    valid_values = "a unique id (an earlier row has it)"
     lines = np.arange(len(ids)) + 2
     issues = column_issues(file, lines, "id", ids, ids.duplicated(), valid_values)
     missing = np.setdiff1d(np.arange(n_contexts), ids)

@@ -37,8 +37,8 @@ class Challenge:
 
     Args:
         user: A User.
-        period: Name of the period with the contexts to answer.
-        judge: A judge or its name. None takes the true user if it is known, or else the default judge.
+        period: Name of the period whose contexts are answered.
+        judge: A judge or its name. None means the true user if it is known, and the default judge otherwise.
         opening: "sampled", "threshold" or "matched", as in the environments.
     """
 
@@ -101,7 +101,7 @@ class Challenge:
 
     @cached_property
     def panel(self) -> dict[str, Callable]:
-        """Functions of (row (n,), codes (n, components), probability (n,)) by judge, which fill `probability`."""
+        """One function per judge. It fills `probability` (n,), given `row` (n,) and `codes` (n, components)."""
         contexts = self.user.periods[self.period].context_codes
         judges = judge_panel(self.user)
         return {
@@ -115,17 +115,17 @@ class Challenge:
         agent: str = "submission",
         file: str | None = None,
     ) -> Scorecard:
-        """Score one notification for each context; the user answers as in evalumap1-v0 after reset(seed=seed).
+        """Score one notification for each context. The user answers as in evalumap1-v0 after reset(seed=seed).
 
         Args:
             notifications: DataFrame with the challenge's column names and values. Rows are matched to contexts by the
-                column `id`, or else by their order. `response_time` (seconds) is optional.
+                column `id` if there is one, and by their order otherwise. `response_time` (seconds) is optional.
             seed: Seed of the user's answers.
             agent: Name of the agent on the scorecard.
             file: Name of the table's file, or None. Messages count rows as in a CSV file.
 
-        If an open feature (app, category, subject) has a value that isn't in the history, it counts as "other". The
-        scorecard has a note about it. If `file` is None, there is also a warning.
+        If an open feature (app, category, subject) has a value that isn't in the history, the value counts as "other",
+        and the scorecard has a note about it. If `file` is None, there is also a warning.
 
         Raises:
             BadData: If the notifications have issues; the message lists all of them.
@@ -219,7 +219,7 @@ class Challenge:
         actual = outcome["actual"]
         best = outcome.get("best")
         history = self.history.notification_codes
-        # Without sampling, the judge's probability determines the open.
+        # Without sampling, the user's answer is certain.
         is_sampled = self.opening == "sampled"
         probability = outcome["probability"] if is_sampled else opened.astype(float)
         points = push.performance(actual, opened)

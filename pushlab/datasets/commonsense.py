@@ -119,7 +119,7 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
         path = data_dir() / "room" / f"{source}.csv" if is_shipped else Path(source)
         if not path.is_file():
             raise FileNotFoundError(
-                f"there is no table of common sense {path}; take a file, or one of {', '.join(SHIPPED)}"
+                f"there is no file {str(path)!r}; pass a file, or the name of a shipped table: {', '.join(SHIPPED)}"
             )
         name = path.name
         try:

@@ -142,9 +142,11 @@ def _open(source):
         return path
     if not path.exists():
         shipped = list_users()
+        hint = suggestion(source, shipped)
+        if source in shipped:
+            hint = ", and are loaded by name alone"
         raise FileNotFoundError(
-            f"there is no folder or file {str(source)!r}; the shipped users are {', '.join(shipped)}"
-            + suggestion(source, shipped)
+            f"there is no folder or file {str(source)!r}; the shipped users are {', '.join(shipped)}{hint}"
         )
     try:
         return zipfile.Path(path)

@@ -1,4 +1,4 @@
-"""Worlds and the environments around them. `import pushlab` registers the ids of TABLE with Gymnasium."""
+"""Worlds and the environments around them. `import pushlab` registers their ids with Gymnasium."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -68,7 +68,7 @@ ENVIRONMENTS = (
     ),
 )
 
-# Not in TABLE, because it needs a server of pushlab_classroom.
+# Not in ENVIRONMENTS, because it needs a server of pushlab_classroom.
 REMOTE_ENVIRONMENT = (
     "pushlab/Remote-v0",
     "pushlab_classroom.remote:Remote",
@@ -90,7 +90,9 @@ def env_id_error_context(name: Any) -> Iterator[None]:
         yield
     except UnregisteredEnv as error:
         valid_ids = [row[0] for row in (*ENVIRONMENTS, REMOTE_ENVIRONMENT)]
-        raise type(error)(f"{error}{suggestion(name, valid_ids)}") from None
+        raise type(error)(
+            f"{str(error).rstrip('.?')}{suggestion(name, valid_ids)}"
+        ) from None
 
 
 def register_all() -> None:

@@ -175,7 +175,7 @@ def _as_array(world, action, n, kinds, content):
         return array[None]
     if array.shape != (n, *shape):
         expected = (n, *shape) if n > 1 else shape
-        raise ValueError(f"an action has shape {expected}; got {array.shape}")
+        raise ValueError(f"an action has shape {expected}; got shape {array.shape}")
     return array
 
 

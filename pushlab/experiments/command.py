@@ -51,7 +51,9 @@ def read_grid(path: Path | str) -> dict[str, Any]:
             DataIssue(name, line, valid_values=valid_values, unit="line")
         ) from error
     if not isinstance(grid, dict):
-        valid_values = f"a grid must be a mapping with keys from {', '.join(GRID_KEYS)}"
+        valid_values = (
+            f"a grid must be a mapping; its keys can be {', '.join(GRID_KEYS)}"
+        )
         raise BadData(DataIssue(name, valid_values=valid_values))
     valid_values = f"unknown key; a grid can have {', '.join(GRID_KEYS)}"
     unknown = [str(key) for key in grid if key not in GRID_KEYS]

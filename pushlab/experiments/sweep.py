@@ -24,6 +24,7 @@ from pushlab.agents.protocol import Agent, as_agent
 from pushlab.experiments.cells import Cell, run_cells
 from pushlab.utils.arguments import (
     require,
+    short_repr,
     suggestion,
     validate_choice,
     validate_integer,
@@ -31,7 +32,7 @@ from pushlab.utils.arguments import (
 from pushlab.utils.issues import DataIssue, raise_issues
 from pushlab.utils.seeds import part_seed
 
-TESTING = 1  # the part of a run with seeds of its own
+TESTING = 1  # the part of a run that has its own seeds
 RUN_COLUMNS = ["run", "env", "agent", "seed", "lifetime", "response_time"]
 
 
@@ -59,7 +60,7 @@ def sweep(
             parameter `env` gets the environment. Each run creates its own agent.
         envs: A list, or {label: environment}. An environment is an id, a factory, or a dict
             {"env": id, "name": label, argument: value, ...}. With {"each": {"user": ["mira", "theo"]}} in the dict,
-            there is one environment per value, labelled by its arguments.
+            there is one environment for each value, labelled with its arguments.
         seeds: Number of seeds, counted from 0, or a list of seeds.
         out: Folder for the results, in which later calls continue. None uses a folder in pushlab's cache; False stores
             nothing.
@@ -68,20 +69,20 @@ def sweep(
         episodes: Number of episodes per run.
         tests: Number of further episodes without learning or exploring (`block_type` "test").
         steps, record: As in `pushlab.rollout`. `record` must be "episodes" or "steps".
-        workers, fresh, progress: As in `pushlab.experiments.cells.run_cells`, which runs any other functions.
-        strict: If runs failed, raise CellsFailed after all runs. If False, warn instead.
+        workers, fresh, progress: As in `pushlab.experiments.cells.run_cells`, which can also run other functions.
+        strict: Whether to raise CellsFailed after all runs if some failed. If False, warn instead.
 
     Returns:
         A table with one row per episode (or step). The columns are env (or syllabus), agent, seed and those of the
-        log, without times.
+        log, without response times.
 
     Raises:
-        BadData: Agents, environments or syllabi can't be created. The message lists all of them, and nothing was run.
+        BadData: Agents, environments or syllabi can't be created. The message lists all of them. Nothing is run.
         CellsFailed: Runs failed and `strict` is true.
     """
     require(
         (envs is None) != (syllabi is None),
-        "a sweep needs either envs or syllabi",
+        "a sweep needs either envs or syllabi, not both",
     )
     settings = {}
     if syllabi is None:
@@ -93,7 +94,7 @@ def sweep(
         settings["record"] = validate_choice("record", record, ("episodes", "steps"))
     if not isinstance(seeds, Iterable):
         seeds = range(validate_integer("seeds", seeds, 1))
-    seeds = [validate_integer("a seed", seed, 0) for seed in seeds]
+    seeds = [validate_integer("each seed", seed, 0) for seed in seeds]
     require(seeds, "seeds is empty; give at least one")
     kind = "env" if syllabi is None else "syllabus"
     issues: list[DataIssue] = []
@@ -113,7 +114,7 @@ def sweep(
 def run_cell(
     world: Spec, maker: Spec, seed: int, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the log of a run of an agent in an environment or syllabus, without the columns of times."""
+    """Return the log of one run, without response times and without the labels that the results have already."""
     if world.kind == "syllabus":
         from pushlab.lifetimes.runner import run_syllabus
 
@@ -175,15 +176,15 @@ class Spec(NamedTuple):
 
 
 def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Spec]:
-    """Return {label: Spec} of the argument agents, envs or syllabi of `sweep`.
+    """Return {label: Spec} for the entries of an argument of `sweep`: agents, envs or syllabi.
 
     Args:
         kind: "agent", "env" or "syllabus".
-        entries: The argument.
+        entries: The value of the argument.
         issues: List to which an issue is added for each unknown name.
 
     Raises:
-        ValueError: Two labels are equal.
+        ValueError: There is no entry, or a label occurs twice.
     """
     if isinstance(entries, Mapping) and kind not in entries:
         pairs = [(str(label), entry) for label, entry in entries.items()]
@@ -197,7 +198,10 @@ def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Sp
             target = arguments.pop(kind)
             label = arguments.pop("name", name) or _label(target, arguments)
             is_new = label not in specs
-            require(is_new, f"two {kind}s have the label {label!r}; give them names")
+            require(
+                is_new,
+                f"the {kind} label {label!r} occurs twice; give each entry a name",
+            )
             try:
                 specs[label] = _spec(kind, target, arguments)
             except Exception as error:
@@ -210,6 +214,10 @@ def _expand_each(kind, entry):
     if not (isinstance(entry, Mapping) and kind in entry):
         return [{kind: entry}]
     axes = entry.get("each", {})
+    is_valid = isinstance(axes, Mapping) and all(
+        isinstance(values, (list, tuple)) for values in axes.values()
+    )
+    require(is_valid, f'"each" must be {{argument: list}}; got {short_repr(axes)}')
     constant = {key: value for key, value in entry.items() if key != "each"}
     combinations = itertools.product(*axes.values())
     return [constant | dict(zip(axes, values)) for values in combinations]

@@ -363,7 +363,7 @@ def _format_issues(content):
     if not isinstance(defaults, dict):
         yield None, "default_params", defaults, "an object of arguments"
     elif not isinstance(instructions, list) or not instructions:
-        yield None, "instructions", instructions, f"a list: {FORM}"
+        yield None, "instructions", None, f"it must be a list, as in {FORM}"
     else:
         for number, instruction in enumerate(instructions):
             yield from _instruction_issues(instruction, number)

@@ -36,6 +36,8 @@ RUN_COLUMNS = (
     "task",
     "params",
 )
+# Columns that `rollout` accepts as labels; the others have arguments.
+LABELS = [name for name in RUN_COLUMNS if name not in ("env", "agent", "seed")]
 RECORDS = ("steps", "episodes", "frames")
 
 
@@ -65,9 +67,9 @@ def rollout(
             step log, and for each episode a list of its frames, for the player.
         learn: Whether the agent learns after each step.
         explore: Passed to the agent's `act`.
-        steps: Maximum number of steps in an episode; None for no limit but the environment's.
+        steps: Maximum number of steps in an episode. With None, only the environment limits it.
         first_episode: Number of the first episode, to continue a run with this seed.
-        labels: Values for columns that are constant over a run: run, lifetime, phase, block, block_type, task.
+        labels: Values for columns that are constant over a run: run, lifetime, phase, block, block_type, task, params.
 
     Columns: run, env, agent, seed, lifetime, phase, block, block_type, task, params, then episode, step, time, action,
     reward, terminated, truncated, response_time (seconds the agent took to act), propensity (the probability of its
@@ -138,7 +140,7 @@ def rollout(
 
 
 class Step(NamedTuple):
-    """One step of an episode: `seconds` is the time that the agent took to act."""
+    """One step of an episode. `seconds` is the time that the agent took to act."""
 
     observation: Any
     action: Any
@@ -173,17 +175,17 @@ def attach_log(error: BaseException, log: Callable[[], Any]) -> None:
         if len(rows):
             if not hasattr(error, "log"):
                 error.add_note(
-                    "The log so far is the error's .log (in a notebook: sys.last_value.log)."
+                    "The log so far is the attribute `log` of this error (in a notebook: sys.last_value.log)."
                 )
             error.log = result  # type: ignore[attr-defined]
 
 
 def _run_values(env, agent, seed, labels):
     """Return {column: value} of the columns that are constant over a run."""
-    unknown = sorted(set(labels) - set(RUN_COLUMNS))
+    unknown = sorted(set(labels) - set(LABELS))
     if unknown:
         raise ValueError(
-            f"there is no label {unknown[0]!r}; labels are {', '.join(RUN_COLUMNS)}"
+            f"there is no label {unknown[0]!r}; labels are {', '.join(LABELS)}"
         )
     world = getattr(env.unwrapped, "world", None)
     name = type(env.unwrapped).__name__
@@ -341,7 +343,7 @@ def episode_table(
 
 
 def _info_values(infos, unlogged_info):
-    """Return {key: values} of a list of infos, without the keys in `unlogged_info`; None for a missing value."""
+    """Return {key: values} of a list of infos, without the keys in `unlogged_info`. Missing values are None."""
     keys: dict = {}
     for info in infos:
         keys |= dict.fromkeys(info)
@@ -390,7 +392,7 @@ def _columns(name, values, parts=None, scalar=None):
 def build_log(
     tables: Sequence[pd.DataFrame], constant: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return one log of the tables of episodes, with columns of constant values, {name: value}, at the front."""
+    """Concatenate the tables of episodes, with a column in front for each of the constant values {name: value}."""
     log = pd.DataFrame({"episode": [], "step": [], "reward": []})
     if tables:
         log = pd.concat(tables, ignore_index=True)
@@ -416,10 +418,10 @@ def decode_log(log: pd.DataFrame, env: Any) -> pd.DataFrame:
 
     The column `last` is left out, since its codes are in the order of the replaced columns.
     """
-    world = env.unwrapped.world
+    world = getattr(env.unwrapped, "world", None)
     require(
         hasattr(world, "schema"),
-        f"{world.name} has no schema, so its log has no codes to decode",
+        f"{getattr(world, 'name', env)} has no schema, so its log has no codes to decode",
     )
     has_context = isinstance(world.observation_names, dict)
     halves = {"obs.context" if has_context else "obs": world.schema.context}

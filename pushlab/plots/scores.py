@@ -108,7 +108,7 @@ def ability_table(
 
     Returns:
         A table with the columns ability, agent, value, low, high (stratified bootstrap; NaN for one run), tasks (number
-        of tasks that the agent ran), of (number of all tasks of the ability).
+        of its tasks that `agent` ran) and total_tasks (number of all its tasks).
 
     >>> scores = pd.DataFrame({"agent": "a", "task": list("ttuu"), "seed": [0, 1] * 2, "normalised": [0, 1, 1, 3]})
     >>> tasks = pd.DataFrame({"name": ["t", "u", "v"], "abilities": [["memory"], ["delay", "memory"], ["planning"]]})
@@ -116,6 +116,7 @@ def ability_table(
     [['memory', 1.0, 2, 2], ['delay', 2.0, 1, 1], ['planning', nan, 0, 1]]
     """
     require_columns(tasks, "name", "abilities")
+    require_rows(scores, "agent", "task", "seed", "normalised")
     grids = {}
     for _, agent_scores in scores.groupby("agent", sort=False):
         grids |= score_matrices(agent_scores, "normalised")
@@ -149,7 +150,8 @@ def task_scores(
 ) -> Figure:
     """Draw an agent's runs, means and intervals in all tasks, from random play to the best known score.
 
-    A dot is a run, a cross a failed run, a grey tick the mean of another agent. Scores outside the axis are clipped.
+    A dot is a run, a cross is a failed run, and a grey tick is the mean of another agent. Scores outside the axis are
+    clipped.
 
     Args:
         scores: One row per run: agent, task, seed, normalised.
@@ -157,6 +159,7 @@ def task_scores(
     """
     rows = pd.Series(range(len(tasks)), tasks["name"])
     means = task_means(scores)
+    validate_choice("agent", agent, means["agent"].unique())
     is_own = means["agent"] == agent
     own = means[is_own].set_index("task").reindex(tasks["name"])
     others = means[~is_own]
@@ -214,14 +217,15 @@ def ability_radar(
 ) -> Figure:
     """Draw an agent's normalised score by ability, one spoke each.
 
-    The dotted ring is random play, the dashed ring the best known score. Other agents are thin and grey. An ability in
-    which the agent ran no task is a gap. Scores are clipped to -0.25 and 1.1. Read each spoke by itself: the area
-    within the line depends on the order of the spokes and means nothing.
+    The dotted ring is random play, and the dashed ring is the best known score. Other agents are thin and grey. An
+    ability in which the agent ran no task is a gap. Scores are clipped to -0.25 and 1.1. Read each spoke by itself: the
+    area within the line depends on the order of the spokes and means nothing.
 
     Args:
         table: A table from `ability_table` for the same agent.
     """
-    validate_choice("agent", agent, tuple(table["agent"]))
+    require_rows(table, "ability", "agent", "value")
+    validate_choice("agent", agent, table["agent"].unique())
     figure = sheet(7.2, 5.7, title or f"{agent}: scores by ability", subtitle)
     ax = figure.add_subplot(projection="polar")
     ax.set_theta_zero_location("N")
@@ -342,10 +346,10 @@ def performance_profiles(
     subtitle: str = "",
     unit: str = "score",
 ) -> Figure:
-    """Draw the share of runs that score more than a threshold, by the threshold, with bands of their intervals.
+    """Draw the share of runs that score more than a threshold, for all thresholds, with bands for the intervals.
 
-    A higher line is better. If two lines cross, one agent does well more often, the other does very well more often.
-    A band without width is not certain: in each task, all runs are on the same side of the threshold.
+    A higher line is better. If two lines cross, one agent does well more often, and the other does very well more
+    often. A band of zero width doesn't mean certainty: in each task, all runs are on the same side of the threshold.
 
     Args:
         table: A table from `estimate.profile_table`: agent, threshold, share, low, high.
@@ -417,13 +421,13 @@ def power_curve(
 
 BARS = {  # metric: (name, meaning of a full bar or of the number)
     "performance_share": ("performance", "share of the best possible"),
-    "coverage": ("coverage", "history's values, among the opened"),
-    "evenness": ("evenness", "normalised entropy of the opened"),
+    "coverage": ("coverage", "history's values that were opened"),
+    "evenness": ("evenness", "normalised entropy of opened values"),
     "panel_click_through_rate": (
         "click-through rate",
         "expected, mean over the judges",
     ),
-    "plausibility": ("plausibility", "combinations that are known"),
+    "plausibility": ("plausibility", "share of known combinations"),
     "enticement": ("enticement", "0 all low, 1 all high"),
 }
 JUDGE_NAMES = {"truth": "true user", "adaboost": "AdaBoost", "bayes": "naive Bayes"}

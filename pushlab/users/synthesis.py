@@ -6,7 +6,7 @@
 
 and draws the actions. A taste is the content of a `truth.json`: `intercept`; `context` and `notification`, both
 {feature: {value: weight}}; and `pairs`, a list of [context feature, value, notification feature, value, weight]. A
-weight of the feature `place` belongs to a tag and counts if the tag is in the set. Values without a weight have 0.
+weight of the feature `place` belongs to a tag. It counts if the context has this tag. Other values have weight 0.
 
 >>> user = make_user(seed=7, name="kim", open_rate=0.4, per_quarter=300)
 >>> sorted(user.tables)
@@ -57,7 +57,7 @@ __all__ = [
     "write_user",
 ]
 
-MICROSECONDS_PER_SECOND = 1_000_000  # microseconds
+MICROSECONDS_PER_SECOND = 1_000_000
 SCHEMA = "evalumap2019"
 HANDOUT = "handout"  # the folder for students in a folder of private users
 
@@ -83,13 +83,13 @@ def make_user(
 ) -> SyntheticUser:
     """Make a user whose week, apps and taste are drawn from a seed.
 
-    For a fair evaluation keep the seed secret.
+    For a fair evaluation, keep the seed secret.
 
     Args:
-        seed: An integer from 0.
+        seed: An integer, 0 or more.
         name: Lower-case letters, digits, - and _.
-        open_rate: Mean probability of opening, 0.02 to 0.98; None draws it.
-        per_quarter: Approximate number of notifications in 84 days, 50 to 20,000; None draws it.
+        open_rate: Mean probability of an open, 0.02 to 0.98. If None, it is drawn from the seed.
+        per_quarter: Approximate number of notifications in 84 days, 50 to 20,000. If None, it is drawn from the seed.
 
     Raises:
         ValueError: An argument is invalid.
@@ -108,7 +108,7 @@ def make_user(
 
 # ---------------------------------------------------------------- a person from a seed
 
-LIKINGS = (0, 4, 7, 10, 10, 14, 18, 22)  # weights of an app; 0 is not installed
+LIKINGS = (0, 4, 7, 10, 10, 14, 18, 22)  # weights of an app; 0: not installed
 PACES = (60, 100, 180)  # percent of mira's response times
 SUBJECTS = sorted({subject for _, _, subject in CATALOGUE} - {"unknown"})
 CATEGORIES = sorted({category for _, category, _ in CATALOGUE} - {"call", "unknown"})
@@ -313,7 +313,7 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
         A dict:
 
         - arrived: for the notifications that arrived
-        - any_row: for a random row of the catalogue, with every other feature at its most common value
+        - any_row: for a random row of the catalogue, with the other features at their most common values
         - best_row: for the row of the catalogue that is best on average
         - best_each: for the best row in each context, the upper bound for agents
     """
@@ -343,7 +343,7 @@ def headroom(truth: Mapping[str, Any], engagements: Any) -> dict[str, float]:
 def simulate_engagements(
     person: Persona, seed: int, days: int = 2 * PERIOD_DAYS
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Simulate the notifications and actions of a person on a number of days, from a Monday on.
+    """Simulate the notifications and actions of a person over a number of days, starting on a Monday.
 
     Args:
         seed: Seed of days, arrivals and actions.
@@ -352,7 +352,7 @@ def simulate_engagements(
         A tuple:
 
         - Columns (rows,): context, notification and `removal.<feature>` as texts; `opened` (bool); and `posted`,
-          `removed`, `response` and `seen`, int64 microseconds. The first two are counted from the first midnight.
+          `removed`, `response` and `seen`, int64 microseconds. `posted` and `removed` count from the first midnight.
         - The taste, with the intercept at which these rows have the person's open rate.
     """
     context = simulate_contexts(person, seed, days)
@@ -540,10 +540,11 @@ def write_private_user(user: SyntheticUser, folder: Path | str) -> list[Path]:
     """Write a SyntheticUser into a folder of users; return the paths.
 
     Only the owner can read the user's own folder. The catalogue and the schema are beside it, and the files for
-    students in handout/ (`write_handout`). The user's folder is written last, so that no truth is without a hand-out.
+    students in handout/ (`write_handout`). The user's folder is written last, so a truth never exists without its
+    hand-out.
 
     Raises:
-        FileExistsError: The folder has this user, or another catalogue or schema. Nothing is written then.
+        FileExistsError: The folder has a user of this name, or another catalogue or schema. Nothing is written then.
     """
     folder = Path(folder)
     require(
@@ -583,14 +584,12 @@ def _require_no_conflict(folder, name):
     own = folder / name
     has_files = own.is_dir() and any(own.iterdir())
     if own.is_file() or has_files:
-        raise FileExistsError(
-            f"{own} is already there and not empty; take another name"
-        )
+        raise FileExistsError(f"{own} exists already; choose another name")
     for shared, text in shared_files().items():
         path = folder / shared
         if path.exists() and path.read_bytes() != text.encode("utf-8"):
             raise FileExistsError(
-                f"{path} exists with other content; take another folder"
+                f"{path} exists with other content; choose another folder"
             )
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pushlab.utils.issues import BadData
+from pushlab.utils.issues import BadData, shorten
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ NUMBER_TYPES = (int, float, np.integer, np.floating)
 def require(condition: Any, message: str) -> None:
     """Raise ValueError with this message unless the condition is true.
 
-    The message is built on every call; if that is slow, use `if` instead.
+    The message is built on every call. If that is slow, use `if` instead.
     """
     if not condition:
         raise ValueError(message)
@@ -53,8 +53,8 @@ def short_repr(value: Any) -> str:
 def error_context(name: str, value: Any) -> Iterator[None]:
     """Context manager that adds an argument's name and value to errors raised inside it.
 
-    A TypeError or OverflowError becomes a ValueError. BadData isn't changed, since its issues name a file. Nor is an
-    error whose message already has the name.
+    A TypeError or OverflowError becomes a ValueError. BadData isn't changed, since its issues name a file. An error
+    whose message already has the name isn't changed either.
 
     >>> with error_context("people", "friends.csv"):
     ...     raise FileNotFoundError("there is no such file")
@@ -175,7 +175,7 @@ def validate_integer(
     Python and NumPy integers are valid; 3.0, "3" and True aren't.
 
     Args:
-        least, most: Limits. None means no limit.
+        minimum, maximum: Limits. None means no limit.
         unit: Unit for the message, such as "days".
 
     >>> validate_integer("horizon", 0, 1, 84, unit="days")
@@ -203,7 +203,7 @@ def validate_number(
     """Return the value as a Python number if it is finite and within the limits.
 
     Args:
-        least, most: Limits that are included. most=math.inf makes infinity valid.
+        minimum, maximum: Limits that are included. With maximum=math.inf, infinity is valid, too.
         above, below: Limits that are excluded.
         unit: Unit for the message, such as "days".
     """
@@ -287,8 +287,9 @@ def require_columns(
     require(is_table, f"{table_name} must be a DataFrame; got {short_repr(table)}")
     missing = [name for name in names if name not in table.columns]
     if missing:
+        columns = ", ".join(map(str, table.columns)) or "none"
         raise ValueError(
-            f"{table_name} has no column {missing[0]!r}; it has {', '.join(map(str, table.columns))}"
+            f"{table_name} has no column {missing[0]!r}; it has {shorten(columns, 200)}"
         )
 
 
@@ -316,11 +317,13 @@ def range_text(
     maximum: float | None,
     below: float | None,
 ) -> str:
-    """Return limits as words that follow "a number".
+    """Return the limits as words, to follow "a number" in a message.
 
     >>> range_text(0, None, 1, None), range_text(1, None, None, None), range_text(None, 0, 5, None)
     (' from 0 to 1', ', 1 or more', ' above 0 and at most 5')
     """
+    if maximum == math.inf:
+        maximum = None
     if minimum is not None and maximum is not None:
         return f" from {minimum:,} to {maximum:,}"
     parts = []

@@ -196,7 +196,7 @@ def test_an_unexpected_error_is_reported_by_a_number(school):
 def test_a_class_has_one_server(school):
     result = CliRunner().invoke(app, ["serve", str(school[0]), "--port", "0"])
     assert result.exit_code == 1
-    assert "played by another process" in result.stderr
+    assert "in use by another process" in result.stderr
 
 
 def connection(url):

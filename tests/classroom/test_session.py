@@ -236,7 +236,7 @@ def test_scored_episodes_are_few_and_an_open_one_is_resumed(session):
     assert session.begin(reds, "evalumap2", True) == [first]
     both = session.begin(reds, "evalumap2", True, 2)
     assert session.begin(reds, "evalumap2", True, held=[first]) == both[1:]
-    with pytest.raises(Refusal, match="no scored") as refused:
+    with pytest.raises(Refusal, match="has 0 left") as refused:
         session.begin(reds, "evalumap2", True, held=both)
     assert refused.value.content["left"] == 0
     play(session, reds, first)

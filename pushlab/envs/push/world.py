@@ -215,7 +215,10 @@ class Push(UserWorld):
         ]
         self.weights = dict(default_weights)
         for part, weight in weights.items():
-            validate_choice("an argument for a part of the reward", part, WEIGHTS)
+            require(
+                part in WEIGHTS,
+                f"there is no argument {part!r}; the parts of the reward are {', '.join(WEIGHTS)}",
+            )
             self.weights[part] = float(validate_number(part, weight))
         self.max_age = float(
             validate_number("max_age", max_age, 0, math.inf, unit="minutes")

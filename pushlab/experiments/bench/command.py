@@ -151,7 +151,7 @@ def bench(
         typer.Option(
             "--quick",
             help="Run the quick version, in two minutes. "
-            "Its scores do not compare with those of the full one.",
+            "Its scores aren't comparable with those of the full one.",
         ),
     ] = False,
     tasks: Annotated[

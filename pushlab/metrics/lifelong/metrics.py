@@ -126,10 +126,10 @@ def metrics_for(
 
 @metric("saturation", unit="points", better="higher")
 def saturation_value(life: Lifetime) -> pd.Series:
-    """Highest level that training maintains: the maximum of the rolling mean, averaged over a task's training blocks.
+    """Highest level that training maintains: the maximum of a block's rolling mean, averaged over the task's blocks.
 
-    The rolling mean spans s = 0.1 of the block (`Settings.saturation_share`). Several values of one episode count as
-    their mean.
+    The rolling mean spans s = 0.1 of the block (`Settings.saturation_share`). If an
+    episode has several values, their mean is used.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("saturation", ("train", "a", [0, 1, 5, 6, 1, 6, 5, 4]), saturation_share=0.25)      # 5 and 6
@@ -173,9 +173,9 @@ def normalized_integral(life: Lifetime) -> pd.Series:
 
 @metric("time_to_learn", unit="episodes", better="lower")
 def time_to_learn(life: Lifetime) -> pd.Series:
-    """Number of episodes of a task, over all its training blocks, before it saturates for good.
+    """Number of episodes of a task, over all its training blocks, before the saturation value is first maintained.
 
-    Unlike `time_to_saturation` it counts across blocks, so that tasks can be compared.
+    Unlike `time_to_saturation`, it counts across blocks, so that tasks can be compared.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("time_to_learn", ("train", "a", [0, 0, 5]), ("train", "a", [5, 9, 9]))
@@ -226,11 +226,11 @@ def mean_evaluation_performance(life: Lifetime) -> pd.Series:
 def recovery_time(life: Lifetime) -> pd.Series:
     """Number of episodes until a task that is trained again is as good as at the end of its previous training.
 
-    0 means at once. Between the two trainings there were other tasks, or other parameters of the same task. The value
-    of a task is the median over its repeated trainings, which accounts for those that don't recover within their block
-    (see `pushlab.metrics.estimate.median_time`). It is inf if half of them don't, and the report has the length of
-    their blocks. Training curves include exploration: agents that explore differently have different recovery times,
-    even if they forget as much.
+    0 means that it recovers at once. Between the two trainings, other tasks were learned, or the same task with other
+    parameters. The value of a task is the median over its repeated trainings, which accounts for those that don't
+    recover within their block (see `pushlab.metrics.estimate.median_time`). It is inf if half of them don't, and the
+    report has the length of their blocks. Training curves include exploration: agents that explore differently have
+    different recovery times, even if they forget as much.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("recovery_time", ("train", "a", [0, 8]), ("train", "b", [1]), ("train", "a", [2, 5, 8, 9]))
@@ -249,7 +249,7 @@ def recovery_time(life: Lifetime) -> pd.Series:
 
 @metric("performance_recovery", unit="episodes per return", better="higher")
 def performance_recovery(life: Lifetime) -> pd.Series:
-    """Trend of the recovery: minus the Theil–Sen slope of the recovery times, above 0 if recovery gets faster.
+    """Theil–Sen slope of a task's recovery times, with the opposite sign: above 0 if recovery gets faster.
 
     A task that did not recover within one of its blocks has no slope.
 
@@ -307,7 +307,7 @@ def _training(life):
     required_settings={"maintenance": ("mrlep", "both")},
 )
 def performance_maintenance_mrlep(life: Lifetime) -> pd.Series:
-    """Difference of a task's later tests from the first test after its last training; below 0 it was forgotten.
+    """Difference of a task's later tests from the first test after its last training: below 0 if it was forgotten.
 
     MRLEP is the most recent learning evaluation performance.
 
@@ -330,10 +330,10 @@ def performance_maintenance_mrlep(life: Lifetime) -> pd.Series:
     required_settings={"maintenance": ("mrtlp", "both")},
 )
 def performance_maintenance_mrtlp(life: Lifetime) -> pd.Series:
-    """Difference of a task's later tests from the end of its last training; below 0 it was forgotten.
+    """Difference of a task's later tests from the end of its last training: below 0 if it was forgotten.
 
     MRTLP is the most recent terminal learning performance, the mean of the last tenth of a training block. The first
-    test after a training doesn't count, since nothing else was learned yet.
+    test after a training doesn't count, since nothing else has been learned yet.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("performance_maintenance_mrtlp", ("train", "a", [90]), ("test", "a", [80]), ("train", "b", [90]),
@@ -349,22 +349,23 @@ def performance_maintenance_mrtlp(life: Lifetime) -> pd.Series:
 
 @metric("maintenance_saturation", unit="points", better="higher")
 def maintenance_saturation(life: Lifetime) -> pd.Series:
-    """Saturation value of a task's tests minus the saturation value of its last training, for all tests after it.
+    """Saturation value of a task's tests minus the saturation value of the last training before each test.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("maintenance_saturation", ("train", "a", [10, 90]), ("test", "a", [90]), ("test", "a", [50]))
     -20.0
 
     Source:
-        L2Metrics v0.1, Metrics Overview, 5: every metric of training, computed on the test sets, and the difference.
-        There it is the difference from the first training, above 0 for a loss; here from the most recent, below 0.
+        L2Metrics v0.1, Metrics Overview, 5: the metrics of training, computed on the test sets, and the difference.
+        There, the difference is from the first training, and a loss is above 0. Here, it is from the most recent
+        training, and a loss is below 0.
     """
     return _test_minus_training(life, "saturation")
 
 
 @metric("maintenance_time", unit="episodes", better="lower")
 def maintenance_time(life: Lifetime) -> pd.Series:
-    """Time to saturation of a task's tests minus the time to saturation of its last training.
+    """Time to saturation of a task's tests minus the time to saturation of the last training before each test.
 
     Nothing is learned in a test, so a test without randomness saturates at once.
 
@@ -380,7 +381,7 @@ def maintenance_time(life: Lifetime) -> pd.Series:
 
 @metric("maintenance_integral", unit="points", better="higher")
 def maintenance_integral(life: Lifetime) -> pd.Series:
-    """Mean of a task's tests minus the mean of its last training.
+    """Mean of a task's tests minus the mean of the last training before each test.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("maintenance_integral", ("train", "a", [30, 90]), ("test", "a", [80]), ("test", "a", [50]))
@@ -393,10 +394,10 @@ def maintenance_integral(life: Lifetime) -> pd.Series:
 
 
 def maintenance_table(life: Lifetime) -> pd.DataFrame:
-    """Return the differences of tests from the level after the task's last training, by rows of `life.regimes`.
+    """Return the differences of tests from the levels after their task's last training, by row of `life.regimes`.
 
-    Columns maintenance_mrlep, maintenance_mrtlp. The first test after a training is the level itself, so it has no row;
-    neither do tests before it.
+    The columns are maintenance_mrlep and maintenance_mrtlp. The first test after a training is itself one of the
+    levels, so it has no row. A test before the first level has none either.
     """
     terminal = life.regimes["terminal"].to_numpy()
     differences = {}
@@ -474,10 +475,11 @@ CONTRAST = {"transfer": ("contrast", "both")}
 
 @metric("forward_transfer_ratio", "ANT_B", "ratio", "higher", RATIO)
 def forward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
-    """Ratio of a task's tests after and before another task is learned, the task itself not learned yet.
+    """Ratio of a task's tests after and before another task is learned, if the tested task was not learned yet.
 
-    Ratios are computed from measured values, not from normalised ones: see `for_ratios` of Lifetime. A test at 0 has no
-    ratio. The lifetime's value uses the first ratio of each pair of tasks, so that all pairs have the same weight.
+    Ratios are computed from measured values, not from normalised ones: see `for_ratios` of Lifetime. If the earlier
+    test is at 0, there is no ratio. The lifetime's value uses the first ratio of each pair of tasks, so that all pairs
+    have the same weight.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("forward_transfer_ratio", ("test", {"a": [10], "b": [20]}), ("train", "a", [50]),
@@ -578,11 +580,11 @@ def transfer(
     forward: bool,
     change: Callable,
 ) -> pd.DataFrame:
-    """Return changes of tests over the training of other tasks, a DataFrame of learned, tested, block, regime, value.
+    """Return a DataFrame of changes in tests while another task was trained: learned, tested, block, regime, value.
 
-    Each row is a pair of consecutive tests of `tested` with training of `learned` between them, and no training of
-    `tested` itself, which would be learning instead of transfer. Two tasks learned between the same tests have two
-    rows.
+    Each row is a pair of consecutive tests of `tested`, with training of `learned` between them, and no training of
+    `tested` itself, which would be learning instead of transfer. If two tasks are learned between the same tests, each
+    has a row.
 
     Args:
         life: The lifetime.
@@ -609,7 +611,7 @@ def transfer(
 
 def _no_transfer_reason(forward, is_undefined):
     if is_undefined:
-        return "all earlier tests are at 0, so there is no ratio"
+        return "all earlier tests are at 0, so their change is undefined"
     if forward:
         return "no task is tested before and after another is learned, and before its own training"
     return "no learned task is tested before and after another is learned"
@@ -693,7 +695,7 @@ def relative_integral(life: Lifetime) -> pd.Series:
 
 @metric("relative_performance", unit="ratio", better="higher")
 def relative_performance(life: Lifetime) -> pd.Series:
-    """Mean while a task is learned, as a multiple of the expert's in as many episodes.
+    """Mean of all training of a task, as a multiple of the expert's mean over as many episodes.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> experts = {"a": [[0, 4, 4, 99]]}
@@ -709,7 +711,7 @@ def relative_performance(life: Lifetime) -> pd.Series:
 
 @metric("sample_efficiency", unit="ratio", better="higher")
 def sample_efficiency(life: Lifetime) -> pd.Series:
-    """Level and speed of a task's saturation, both as multiples of the expert's, multiplied.
+    """Product of the level and the speed of a task's saturation, both as multiples of the expert's.
 
     The value is 0 if the curve does not rise as assumed: if it saturates below a fifth of the expert's value, or its
     fitted line falls by more than that. (l2metrics 3.1.0 uses every falling line, so that noise about a constant level
@@ -735,7 +737,7 @@ def _mean_over_experts(life, column):
     _validate_experts(life)
     table = life.expert_table
     if table[column].isna().all():
-        raise Missing("no learned task has an expert with such a value")
+        raise Missing("no expert of a learned task has a value of this metric")
     for task in life.tasks:
         if task not in life.expert_runs and len(life.training(task)):
             life.add_gap(f"{task} has no single-task expert")

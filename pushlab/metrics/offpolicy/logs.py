@@ -11,12 +11,15 @@ from pushlab.metrics.offpolicy import estimators
 from pushlab.utils.arguments import (
     require,
     require_columns,
+    require_rows,
+    validate_callable,
     validate_integer,
     validate_number,
 )
 
 MIN_ESS = 50  # a rule of thumb: below it, weighted intervals are unreliable
 MAX_QUADRATIC_COLUMNS = 20
+FOLDS = 5
 
 
 class Episodes(NamedTuple):
@@ -51,7 +54,7 @@ def episodes_from_log(log: pd.DataFrame, target: Any) -> Episodes:
     Raises:
         ValueError: A column or value is invalid; the message names it.
     """
-    require_columns(log, "action", table_name="the log")
+    require_rows(log, "action", table_name="the log")
     log, observations, to_episodes = _in_order(log)
     probabilities = action_probabilities(target, observations, "the target")
     actions = log["action"].to_numpy()
@@ -130,13 +133,14 @@ def action_probabilities(
         ValueError: The probabilities are invalid; the message has the `name`.
     """
     function = getattr(policy, "probabilities", policy)
+    validate_callable(name, function)
     probabilities = np.asarray(function(observations), float)
     require(
         probabilities.ndim == 2
         and len(probabilities) == len(observations)
         and (probabilities >= 0).all()
         and np.allclose(probabilities.sum(axis=1), 1),
-        f"{name} must return probabilities ({len(observations)} rows, actions), not below 0 and of sum 1 in "
+        f"{name} must return probabilities ({len(observations)} rows, actions), none below 0, with sum 1 in "
         f"each row; got shape {probabilities.shape}",
     )
     return probabilities
@@ -172,7 +176,7 @@ def quadratic_or_linear(observations: np.ndarray) -> np.ndarray:
 def cross_fitted_values(
     episodes: Episodes,
     discount: float = 1.0,
-    folds: int = 5,
+    folds: int = FOLDS,
     features: Callable = quadratic_or_linear,
     penalty: float = 1.0,
     seed: int = 0,
@@ -286,6 +290,11 @@ def off_policy(
     """
     options = {"discount": validate_number("discount", discount, 0, 1), "level": level}
     episodes = episodes_from_log(log, target)
+    count = len(episodes.rewards)
+    require(
+        count >= FOLDS,
+        f"the value models need at least {FOLDS} episodes; the log has {count}",
+    )
     action_values, values = cross_fitted_values(
         episodes, discount, features=features, penalty=penalty, seed=seed
     )
