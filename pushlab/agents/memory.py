@@ -377,7 +377,7 @@ class PrefilledMemoryAgent(MemoryAgent):
     """Starts with usual places in up to half of its capacity, and stores episodes in the rest.
 
     Args:
-        capacity, reference, diary: As in `MemoryAgent`.
+        capacity, reference, record_memory: As in `MemoryAgent`.
         usual: {thing: place} in words. None takes the world's own.
     """
 

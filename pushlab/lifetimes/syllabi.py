@@ -327,7 +327,7 @@ def _compose(name, structure, trained, tested, train, test, pretest, held_out):
 
 
 def find_faults(content: Any, file: str = "syllabus") -> list[DataIssue]:
-    """Return the Faults of a syllabus, the content of its JSON file.
+    """Return the DataIssues of a syllabus, the content of its JSON file.
 
     The order of phases and the structure are checked only if all instructions are valid.
     """

@@ -175,7 +175,7 @@ def validate_integer(
     Python and NumPy integers are valid; 3.0, "3" and True aren't.
 
     Args:
-        least, most: Limits. None means no limit.
+        minimum, maximum: Limits. None means no limit.
         unit: Unit for the message, such as "days".
 
     >>> validate_integer("horizon", 0, 1, 84, unit="days")
@@ -203,7 +203,7 @@ def validate_number(
     """Return the value as a Python number if it is finite and within the limits.
 
     Args:
-        least, most: Limits that are included. most=math.inf makes infinity valid.
+        minimum, maximum: Limits that are included. maximum=math.inf makes infinity valid.
         above, below: Limits that are excluded.
         unit: Unit for the message, such as "days".
     """

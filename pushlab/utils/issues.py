@@ -86,7 +86,7 @@ def raise_issues(issues: Iterable[DataIssue]) -> None:
 def column_issues(
     file: str, lines: Any, column: str, values: Any, is_invalid: Any, valid_values: str
 ) -> list[DataIssue]:
-    """Return a Fault for each invalid value of a column.
+    """Return a DataIssue for each invalid value of a column.
 
     Args:
         lines: Line number of each row, shape (rows,).

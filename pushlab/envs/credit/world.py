@@ -82,9 +82,9 @@ class Credit(World):
 
     Info:
         "time", in rounds. The others describe the last step and are 0 before the first: "loss"; "accuracy", the
-        fraction of correct decisions; "refused_repaid" and "refused_behind", the fractions of both groups; "moved", the
-        distance of people from their original features, in standard units; "cost", a person's cost of the step, in
-        units of the score.
+        fraction of correct decisions; "refused_repaid" and "refused_behind", the fractions of both groups;
+        "feature_shift", the distance of people from their original features, in standard units; "cost", a person's cost
+        of the step, in units of the score.
 
     Args:
         people: None for 18,357 generated people, the path of a table like Kaggle's cs-training.csv, or Borrowers

@@ -121,7 +121,6 @@ def _make_event(world, phone, index):
     arrived = float(tables.times[tables.arrival_moments[arrival]] - begin)
     outcome = OUTCOMES[phone.status[index]]
     moment = phone.since[index]
-    end = world.horizon * float(MINUTES_PER_DAY)
     shown = None
     closed = None
     if outcome in ("pending", "opened", "dismissed"):
@@ -129,11 +128,11 @@ def _make_event(world, phone, index):
     if outcome == "unseen":
         closed = float(tables.times[moment] - begin)
     elif outcome == "expired":
-        closed = min(arrived + world.max_age, end)
+        closed = min(arrived + world.max_age, world.horizon_minutes)
     elif outcome in ("opened", "dismissed"):
         is_opened = outcome == "opened"
         minutes = rules.response_time(index, is_opened, moment, phone, tables)
-        closed = min(shown + float(minutes), end)
+        closed = min(shown + float(minutes), world.horizon_minutes)
     codes = tables.notifications[arrival]
     return Event(
         arrived=arrived,
@@ -182,9 +181,7 @@ def events_table(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
 
 
 def visited_places(
-    world: Any,
-    moment: int,
-    begin: float,
+    world: Any, moment: int, begin: float
 ) -> list[tuple[float, float, str]]:
     """Return the user's places on the day up to a moment: [(start, stop, words), ...] in minutes from `begin`.
 

@@ -5,8 +5,8 @@
 - `@metric("mine", syllabus=("CL",))`: registers a metric of your own for all reports
 - `compare_references(log, experts)`: our values beside those of l2metrics 3.1.0
 
-The metrics are in `metrics`, each with its source and a small example. `release` has the rules of l2metrics 3.1.0 that
-differ from ours.
+The metrics are in `metrics`, each with its source and a small example. `l2metrics` has the rules of l2metrics 3.1.0
+that differ from ours.
 
 Adding a constant to all measurements does not change times and differences, and no level if values are normalised. It
 does change ratios and contrasts, which depend on the distance from zero: set `data_range` if zero is not the worst
