@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from pushlab.envs.push import rules
-from pushlab.users.days import MINUTES_PER_DAY
 
 # Lower ends of the ranges, all but the first, by the last part of a component's name.
 EDGES = {
@@ -230,7 +229,7 @@ def make_frame(world: Any, state: dict, outcome: dict | None, at: int = 0) -> di
         "user": world.users[core[rules.USER]].name,
         "date": str(world.dates[tables.plan[moment, rules.DAY_INDEX]]),
         "now": float(world.elapsed_minutes(state["core"])[at]),
-        "episode_length": world.horizon * MINUTES_PER_DAY,
+        "episode_length": world.horizon_minutes,
         "context": world.schema.context.decode_one(tables.contexts[moment]),
         "hand": events[hand] if hand >= 0 else None,
         "cache": [event for event in events if event["outcome"] == "waiting"],

@@ -179,7 +179,11 @@ class RECEnv(World):
         reward, user_state = self.user_model.respond(
             state["state"], action, self.items, draws
         )
-        state = {**state, "step": state["step"] + ONE, "state": user_state}
+        state = {
+            "user": state["user"],
+            "step": state["step"] + ONE,
+            "state": user_state,
+        }
         return self._with_noise(state, draws), {"action": action, "reward": reward}
 
     def observe(self, state: dict) -> np.ndarray:
