@@ -56,7 +56,7 @@ def to_sb3_vec(
         "stable-baselines3 doesn't support tuple observations; use encoding='index' for the room",
     )
     world: Any = batch.unwrapped
-    single_env = Env(world.world, batch.render_mode)  # represents a copy; never stepped
+    template = Env(world.world, batch.render_mode)  # stands for any copy; never stepped
     if scale:
         batch = gym.wrappers.vector.RescaleAction(batch, -1.0, 1.0)
 
@@ -109,10 +109,10 @@ def to_sb3_vec(
                 "copies of a batch only have the methods action_masks and compute_reward; got "
                 f"{method_name!r}: use a DummyVecEnv",
             )
-            return [single_env.compute_reward(*args, **kwargs) for _ in rows]
+            return [template.compute_reward(*args, **kwargs) for _ in rows]
 
         def get_attr(self, attr_name, indices=None):
-            return [getattr(single_env, attr_name) for _ in self._get_indices(indices)]
+            return [getattr(template, attr_name) for _ in self._get_indices(indices)]
 
         def set_attr(self, attr_name, value, indices=None):
             raise AttributeError(

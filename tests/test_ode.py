@@ -42,9 +42,9 @@ def filling(time, y, constants, dose, slope):
 
 
 @inlined
-def water_gained(before, values, dose, constants, earned):
+def water_gained(before, values, dose, constants, rewards):
     for i in range(len(values)):
-        earned[i] = values[i, 0] - before[i, 0]
+        rewards[i] = values[i, 0] - before[i, 0]
 
 
 TANK = Model(

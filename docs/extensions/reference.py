@@ -1,8 +1,8 @@
 """Build the reference: tables of names with docstrings, links to names and sources, and the page of commands.
 
 A line of the directive `reference` names a module, to document its `__all__` or all its public classes and functions,
-or some names of a module ("pushlab.agents.memory: Episodic Semantic"). The option `summary` leaves only the table, for
-names that another page documents.
+or some names of a module ("pushlab.agents.memory: EpisodicMemory SemanticMemory"). The option `summary` leaves only the
+table, for names that another page documents.
 """
 
 import inspect

@@ -232,7 +232,7 @@ def _collecting(issues: list[DataIssue]) -> Iterator[None]:
 
 
 def _rules(schema):
-    """Return {name: Rule} for the columns of a schema's tables, by their names in the schema."""
+    """Return {name: ColumnRule} for the columns of a schema's tables, by their names in the schema."""
     rules = {"id": text_rule()}
     for feature in (*schema.notification, *schema.context):
         rule = _mapping_rule(feature.valid_values, feature.canonical)

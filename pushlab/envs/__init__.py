@@ -1,4 +1,4 @@
-"""Worlds and the environments around them. `import pushlab` registers their ids with Gymnasium."""
+"""Worlds and the environments around them. `import pushlab` registers the ids of ENVIRONMENTS with Gymnasium."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,7 +81,7 @@ MAX_EPISODE_STEPS = {"pushlab/RoomEnv-v0": 1000}
 
 @contextmanager
 def env_id_error_context(name: Any) -> Iterator[None]:
-    """Context manager that adds the most similar id to Gymnasium's error for an unknown id."""
+    """Context manager that adds the most similar valid id to Gymnasium's error for an unknown id."""
     from gymnasium.error import UnregisteredEnv
 
     from pushlab.utils.arguments import suggestion

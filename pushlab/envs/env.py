@@ -22,7 +22,7 @@ from pushlab.utils.compiled import compiled_in_place
 
 RENDER_MODES = ["rgb_array", "human"]
 
-# Frames stored for rendering an episode. Registered episodes have up to 3,330 (evalumap).
+# Maximum number of frames stored for rendering. The longest registered episode has 3,330 steps (evalumap).
 MAX_FRAMES = 10_000
 
 
@@ -198,7 +198,7 @@ class SingleCopy:
         self.state: Any = None
         self.outcome: dict | None = None
         self._parse = action_validator(world)
-        # Methods that a world inherits from World aren't called: they return a constant.
+        # For speed, methods inherited from World aren't called: they return a constant.
         kind = type(world)
         self._can_terminate = kind.terminated is not World.terminated
         self._can_truncate = kind.truncated is not World.truncated
@@ -288,8 +288,10 @@ class Env(gym.Env):
         self.observation_space = self.world.observation_space
         self.action_space = self.world.action_space
         self.trail: list = []
-        self._copy = make_single_copy(self.world)
-        self._trail_entry = self.world.trail_keys and itemgetter(*self.world.trail_keys)
+        # Not an inherited `single_env`: the subclass could have overridden any other method.
+        single_env = vars(type(self.world)).get("single_env", SingleCopy)
+        self._copy: Any = single_env(self.world)
+        self._get_entry = self.world.trail_keys and itemgetter(*self.world.trail_keys)
         self._is_over = True
         self._frames: list[dict] = []
         self._uniforms = UniformSource([None], self.world.uniforms)
@@ -315,8 +317,8 @@ class Env(gym.Env):
             raise ResetNeeded("no episode is running; call reset() first")
         result = self._copy.step(action, self._uniforms.take())
         self._is_over = result[2] or result[3]
-        if self._trail_entry:
-            self.trail.append(self._trail_entry(self.outcome))
+        if self._get_entry:
+            self.trail.append(self._get_entry(self.outcome))
         if self.render_mode is not None:
             self._update_frames()
         return result
@@ -377,15 +379,6 @@ class Env(gym.Env):
             from pushlab.plots.style import hide
 
             hide(self)
-
-
-def make_single_copy(world: World) -> Any:
-    """Return the object that runs one copy of a world.
-
-    `single_env` of a parent class isn't used, because the subclass could have overridden any other method.
-    """
-    single_env = vars(type(world)).get("single_env", SingleCopy)
-    return single_env(world)
 
 
 def batch_masks(world: World, state: dict | None, n: int) -> np.ndarray:

@@ -45,7 +45,7 @@ class UserWorld(World):
         sources = user if isinstance(user, (list, tuple)) else [user]
         with error_context("user", user):
             self.users: list[User] = [load_user(source) for source in sources]
-        names = [user.name for user in self.users]
+        self._names = names = [user.name for user in self.users]
         require(
             names and len(set(names)) == len(names),
             f"user must be one user or a list of users with different names; got {short_repr(user)}",
@@ -72,7 +72,7 @@ class UserWorld(World):
     @property
     def task(self) -> str:
         """Name of the task for lifelong metrics; different users are different tasks."""
-        return f"{self.name}:{'+'.join(user.name for user in self.users)}"
+        return f"{self.name}:{'+'.join(self._names)}"
 
     @property
     def labels(self) -> dict:
@@ -84,7 +84,7 @@ class UserWorld(World):
         requested = options.get("user")
         if requested is None:
             return None
-        names = [user.name for user in self.users]
+        names = self._names
         indices = [
             names.index(validate_choice("the option user", name, names))
             for name in broadcast_option("user", requested, n)
@@ -104,8 +104,8 @@ def broadcast_option(name: str, value: Any, n: int) -> list:
 
 
 def _values_by_feature(schema: Schema) -> list:
-    halves = (schema.context, schema.notification)
-    return [[(feature.name, feature.words) for feature in half] for half in halves]
+    parts = (schema.context, schema.notification)
+    return [[(feature.name, feature.words) for feature in part] for part in parts]
 
 
 class EvalUMAP1(UserWorld):
@@ -207,13 +207,13 @@ class EvalUMAP1(UserWorld):
         self._contexts = _stack(tables, "contexts")
         self._rules = (
             _stack(tables, "actual_probabilities"),
-            _stack(tables, "cutoffs"),
+            _stack(tables, "thresholds"),
         )
         self._fill_probability = [table["fill_probability"] for table in tables]
-        self._sheet = None
+        self._log_odds = None
         if all(isinstance(judge, SimulatedUser) for judge in self.judges):
-            sheets = [function.args[0] for function in self._fill_probability]
-            self._sheet = np.concatenate(sheets)
+            parts = [function.args[0] for function in self._fill_probability]
+            self._log_odds = np.concatenate(parts)
         self._info_dtypes: dict[str, type] = {"opened": bool, "actual": bool}
         if reveal:
             self._info_dtypes["probability"] = float
@@ -245,16 +245,14 @@ class EvalUMAP1(UserWorld):
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         row = state["row"]
         n = len(row)
-        opened = np.empty(n, np.bool_)
-        actual = np.empty(n, np.bool_)
-        reward = np.empty(n)
+        opened, actual = np.empty((2, n), np.bool_)
+        probability, reward = np.empty((2, n))
         next_row = np.empty(n, np.int64)
-        probability = np.empty(n)
         results = (probability, opened, actual, reward, next_row)
-        if self._sheet is not None:
+        if self._log_odds is not None:
             starts = self.schema.notification.starts
-            compute_answers_from_sheet(
-                row, action, self._sheet, starts, draws, self._rules, results
+            compute_answers_from_log_odds(
+                row, action, self._log_odds, starts, draws, self._rules, results
             )
         else:
             for user in np.unique(state["user"]):
@@ -338,7 +336,7 @@ def _tables(user, period, judge, opening, actual):
     tables = {
         "contexts": contexts,
         "actual_probabilities": np.append(actual_probabilities, 0.0),
-        "cutoffs": np.full(len(contexts), threshold),
+        "thresholds": np.full(len(contexts), threshold),
         "fill_probability": judge.probability_function(contexts),
     }
     if judge.name == "truth" and opening == "sampled":
@@ -353,27 +351,27 @@ def compute_answers(row, draws, rules, results):
     Args:
         row: Rows of the contexts, (n,).
         draws: Uniform numbers (n, 2), for the sent and for the actual notification.
-        rules: For each row the probability that the actual notification is opened, and a cutoff. A notification is
-            opened if its probability reaches the cutoff; NaN: opened with its probability.
+        rules: For each row the probability that the actual notification is opened, and a threshold. A notification
+            is opened if its probability reaches the threshold; NaN: opened with its probability.
         results: Five arrays (n,). The first is an input, the probability that the sent notification is opened. Filled
             are opened, actual, points and next row.
     """
-    actual_probabilities, cutoffs = rules
+    actual_probabilities, thresholds = rules
     probability, opened, actual, reward, next_row = results
     for i in range(len(row)):
-        if np.isnan(cutoffs[row[i]]):
+        if np.isnan(thresholds[row[i]]):
             opened[i] = draws[i, 0] < probability[i]
         else:
-            opened[i] = probability[i] >= cutoffs[row[i]]
+            opened[i] = probability[i] >= thresholds[row[i]]
         actual[i] = draws[i, 1] < actual_probabilities[row[i]]
         reward[i] = POINTS[int(actual[i]), int(opened[i])]
         next_row[i] = row[i] + 1
 
 
 @compiled
-def compute_answers_from_sheet(row, action, sheet, starts, draws, rules, results):
+def compute_answers_from_log_odds(row, action, log_odds, starts, draws, rules, results):
     """Call `fill_open_probabilities` and `compute_answers`, in one call since a second costs more than the sums."""
-    fill_open_probabilities(sheet, starts, row, action, results[0])
+    fill_open_probabilities(log_odds, starts, row, action, results[0])
     compute_answers(row, draws, rules, results)
 
 
@@ -438,10 +436,8 @@ class EvalUMAP2(EvalUMAP1):
 
     def observe(self, state: dict) -> Any:
         width = self._contexts.shape[1]
-        observation = np.empty(
-            (len(state["row"]), width + len(self._none)),
-            np.int64,
-        )
+        shape = (len(state["row"]), width + len(self._none))
+        observation = np.empty(shape, np.int64)
         fill_observations(
             state["row"],
             self._contexts,

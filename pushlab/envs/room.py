@@ -14,7 +14,7 @@ from pushlab.datasets.commonsense import (
     read_facts,
     usual_places,
 )
-from pushlab.envs.env import SingleCopy
+from pushlab.envs.env import SingleCopy, index_nested
 from pushlab.envs.random_numbers import uniform_at
 from pushlab.envs.world import World
 from pushlab.utils.arguments import (
@@ -171,8 +171,8 @@ class Room(World):
             f"always moves it; got {short_repr(p_commonsense)}",
         )
         self.location_code = {place: code for code, place in enumerate(self.locations)}
-        usual_codes = [self.location_code[place] for place in self.usual.values()]
-        self.usual_codes = np.array(usual_codes, np.int64)
+        usual_codes = map(self.location_code.get, self.usual.values())
+        self.usual_codes = np.fromiter(usual_codes, np.int64)
         self._parameters = (
             self.usual_codes,
             locations,
@@ -312,23 +312,19 @@ class Room(World):
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
         """Return the data that `pushlab.plots.room` draws, a plain dict.
 
-        - `env`, `step`, `unit`: Name of the world, steps so far, last step of the clock.
+        - `env`, `step`, `episode_length`: Name of the world, steps so far, and last step of the clock.
         - `locations`, `people`: All names, in order of their codes.
         - `placements`: A list of {person, object, location}, one for each spot.
         - `seen`: For each agent, the index of the visible spot.
         - `question`: {person, object} of the current question.
-        - `last_answer`: {person, object, said (a list), right, reward} of the previous question; None
-          after a reset.
+        - `last_answer`: {person, object, given_answers (a list), right, reward} of the previous
+          question; None after a reset.
 
         `frames_with_memory` adds "memory", the contents of a `MemoryAgent`'s memory.
         """
         time = int(state["time"][at])
-        spots = zip(
-            state["people"][at],
-            state["objects"][at],
-            state["locations"][at],
-        )
-        placed = [
+        spots = zip(state["people"][at], state["objects"][at], state["locations"][at])
+        placements = [
             {
                 "person": self.people[person],
                 "object": self.objects[thing],
@@ -336,12 +332,12 @@ class Room(World):
             }
             for person, thing, place in spots
         ]
-        question = dict(placed[state["question"][at]])
+        question = dict(placements[state["question"][at]])
         del question["location"]
-        answered = None
+        last_answer = None
         if outcome is not None:
             codes = outcome["answer"][at].tolist()
-            answered = {
+            last_answer = {
                 "person": self.people[outcome["person"][at]],
                 "object": self.objects[outcome["object"][at]],
                 "given_answers": [self.locations[x] if x >= 0 else None for x in codes],
@@ -354,10 +350,12 @@ class Room(World):
             "episode_length": self.max_step,
             "locations": self.locations,
             "people": self.people,
-            "placements": placed,
+            "placements": placements,
             "question": question,
-            "seen": [int(route[time % len(placed)]) for route in state["routes"][at]],
-            "last_answer": answered,
+            "seen": [
+                int(route[time % len(placements)]) for route in state["routes"][at]
+            ],
+            "last_answer": last_answer,
         }
 
     def to_words(self, codes: Iterable[int]) -> tuple:
@@ -616,7 +614,7 @@ class SingleRoom(SingleCopy):
         self.answer = int(self.start["locations"][0, self.start["question"][0]])
         info = self.world.info(self.start, None)
         observation = self._observation(self.start["observation"][0])
-        return observation, {key: info[key][0] for key in info}
+        return observation, index_nested(info, 0)
 
     def step(self, action, draws):
         info = {}

@@ -201,7 +201,7 @@ class VectorEnv(GymVectorEnv):
         return mask
 
     def _seed(self, seed, rows):
-        """Seed the generators of some copies. A copy without a seed continues with its generator."""
+        """Seed the generators of the given copies. A copy without a seed continues with its generator."""
         if isinstance(seed, (int, np.integer)):
             seed = range(int(seed), int(seed) + self.num_envs)
         if seed is None:
@@ -228,7 +228,7 @@ class VectorEnv(GymVectorEnv):
                 self._frames[row] = [self.world.frame(self.state, None, row)]
 
     def _reset_ended(self):
-        """Reset ended copies in the mode SAME_STEP; the infos have their last observations and infos."""
+        """Reset ended copies in the mode SAME_STEP; the infos include their final observations and infos."""
         ended = np.flatnonzero(self._is_over)
         mask = self._is_over.copy()
         last = self.world.observe(self.state)

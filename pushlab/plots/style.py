@@ -69,7 +69,7 @@ SEMANTIC = "#F2E3EE"
 
 DPI = 105
 FONT = "DejaVu Sans"  # ships with Matplotlib, so plots look the same everywhere
-# Font sizes in points; SMALL is the smallest.
+# Font sizes in points.
 TITLE_SIZE = 12
 TEXT_SIZE = 9.5
 TICK_SIZE = 9

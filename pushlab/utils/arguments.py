@@ -203,7 +203,7 @@ def validate_number(
     """Return the value as a Python number if it is finite and within the limits.
 
     Args:
-        minimum, maximum: Limits that are included. With maximum=math.inf, infinity is valid, too.
+        minimum, maximum: Limits that are included. maximum=math.inf makes infinity valid.
         above, below: Limits that are excluded.
         unit: Unit for the message, such as "days".
     """

@@ -91,7 +91,7 @@ def read_table(
     """Return the table in a file, with converted columns.
 
     Args:
-        rules: A Rule for each column. Other columns stay text.
+        rules: A ColumnRule for each column. Other columns stay text.
         allow_extra: Whether columns without a rule are allowed.
         name: Name of the file for messages.
 

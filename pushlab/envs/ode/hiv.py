@@ -32,12 +32,12 @@ lambda_1    10000   cells/(ml day)   production of type 1 cells (CD4+)
 lambda_2    31.98   cells/(ml day)   production of type 2 cells (macrophages)
 d_1         0.01    1/day            death of type 1 cells
 d_2         0.01    1/day            death of type 2 cells
-k_1         8e-7   ml/(copies day)  infection of type 1 cells
+k_1         8e-7    ml/(copies day)  infection of type 1 cells
 k_2         1e-4    ml/(copies day)  infection of type 2 cells
 f           0.34    -                fraction of the RT inhibitor's effect in type 2 cells
 delta       0.7     1/day            death of infected cells
-m_1         1e-5   ml/(cells day)   killing of infected type 1 cells by immune effectors
-m_2         1e-5   ml/(cells day)   killing of infected type 2 cells by immune effectors
+m_1         1e-5    ml/(cells day)   killing of infected type 1 cells by immune effectors
+m_2         1e-5    ml/(cells day)   killing of infected type 2 cells by immune effectors
 N_T         100     copies/cell      virus made by an infected cell
 c           13      1/day            clearance of free virus
 rho_1       1       copies/cell      virus lost in infecting a type 1 cell
@@ -94,14 +94,14 @@ def derivative(time, y, constants, dose, slope):
 
 
 @inlined
-def reward(before, values, dose, constants, earned):
-    """Fill `earned`: S for each effector, minus Q for each virus, and R1 and R2 times the drugs' squared efficacy."""
+def reward(before, values, dose, constants, rewards):
+    """Fill `rewards`: S for each effector, minus Q for each virus, and R1 and R2 times the drugs' squared efficacy."""
     p = constants[0]
     for i in range(len(values)):
         V = values[i, 4]
         E = values[i, 5]
         drugs = p.R1 * dose[i, 0] ** 2
-        earned[i] = p.S * E - p.Q * V - drugs - p.R2 * dose[i, 1] ** 2
+        rewards[i] = p.S * E - p.Q * V - drugs - p.R2 * dose[i, 1] ** 2
 
 
 def upper_bounds(p, start, ranges):

@@ -133,7 +133,7 @@ def time_after(steps, timestep, constants):
 
 
 def advance_adaptively(
-    start, step_number, timestep, constants, dose, tolerance, lowest, end, time, earned
+    start, step_number, timestep, constants, dose, tolerance, lowest, end, time, rewards
 ):
     """Advance all copies by one timestep; return the index of a copy that failed, or -1.
 
@@ -146,7 +146,7 @@ def advance_adaptively(
         tolerance: Largest estimated error of a step, relative to each variable.
         lowest: Smallest valid value of a variable. A step below it is repeated with a shorter length. It is always 0,
             but a literal 0 makes the loops a tenth slower.
-        end, time, earned: Filled with states (n, variables), times (n,) and rewards (n,) after the timestep.
+        end, time, rewards: Filled with states (n, variables), times (n,) and rewards (n,) after the timestep.
     """
     copies = len(start)
     y = np.empty((VARIABLES, LANES))
@@ -226,12 +226,12 @@ def advance_adaptively(
                 for stage in range(1, STAGES):
                     for v in range(VARIABLES):
                         slopes[stage, v, i] = 0.0
-    reward(start, end, dose, constants, earned)
+    reward(start, end, dose, constants, rewards)
     return failed
 
 
 def advance_by_euler(
-    start, step_number, timestep, constants, dose, dt, lowest, end, time, earned
+    start, step_number, timestep, constants, dose, dt, lowest, end, time, rewards
 ):
     """Advance all copies by one timestep; return the index of a copy that failed, or -1.
 
@@ -269,7 +269,7 @@ def advance_by_euler(
                 end[first + i, v] = y[v, i]
                 if not lowest <= y[v, i] < np.inf:
                     failed = first + i
-    reward(start, end, dose, constants, earned)
+    reward(start, end, dose, constants, rewards)
     return failed
 
 

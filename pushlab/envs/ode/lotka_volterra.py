@@ -46,12 +46,12 @@ def derivative(time, y, constants, dose, slope):
 
 
 @inlined
-def reward(before, values, dose, constants, earned):
-    """Fill `earned`: the number of the rarer animal, minus the cost of the change."""
+def reward(before, values, dose, constants, rewards):
+    """Fill `rewards`: the number of the rarer animal, minus the cost of the change."""
     p = constants[0]
     for i in range(len(values)):
         change = dose[i, 0] - p.fox_growth
-        earned[i] = min(values[i, 0], values[i, 1]) - p.cost * change**2
+        rewards[i] = min(values[i, 0], values[i, 1]) - p.cost * change**2
 
 
 def upper_bounds(p, start, ranges):

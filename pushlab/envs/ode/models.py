@@ -72,7 +72,7 @@ class Model:
         derivative: Inlined function (time (n,), y (variables, n), constants (1,) records, dose (interventions, n),
             slope) that fills slope (variables, n).
         reward: Inlined function (before (n, variables), values (n, variables), dose (n, interventions), constants,
-            earned) that fills the rewards earned (n,), from the states before and after a step.
+            rewards) that fills the rewards (n,), from the states before and after a step.
         upper_bounds: Function (config, start (variables,), ranges) that returns an upper bound of each variable under
             any doses in ranges, {intervention: doses}.
         interventions: Interventions that actions can set. The parameter of the same name in Config is the dose without

@@ -193,13 +193,13 @@ def derivative(time, y, constants, dose, slope):
 
 
 @inlined
-def reward(before, values, dose, constants, earned):
-    """Fill `earned`: minus the cost of the deaths in the step and of lowering the incidences."""
+def reward(before, values, dose, constants, rewards):
+    """Fill `rewards`: minus the cost of the deaths in the step and of lowering the incidences."""
     p = constants[0]
     for i in range(len(values)):
         deaths = values[i, 5] - before[i, 5]
         misuse_cost = p.C1 * dose[i, 0] * values[i, 0]
-        earned[i] = -p.C * deaths - misuse_cost - p.C2 * dose[i, 1] * values[i, 2]
+        rewards[i] = -p.C * deaths - misuse_cost - p.C2 * dose[i, 1] * values[i, 2]
 
 
 def complete_state(config, levels):
@@ -334,8 +334,8 @@ def whynot_derivative(time, y, constants, dose, slope):
 
 
 @inlined
-def whynot_reward(before, values, dose, constants, earned):
-    """Fill `earned`: minus 1000 for each yearly death at the end of the step, and the cost of growth for each user."""
+def whynot_reward(before, values, dose, constants, rewards):
+    """Fill `rewards`: minus 1000 for each yearly death at the end of the step, and the cost of growth for each user."""
     p = constants[0]
     for i in range(len(values)):
         misuse = values[i, 0]
@@ -348,7 +348,7 @@ def whynot_reward(before, values, dose, constants, earned):
             + illicit_overdose_rate(now - (1.0 if is_late else 0.0), p) * illicit
         )
         growth = p.C1 * dose[i, 0] * misuse
-        earned[i] = -1e6 * (p.C * deaths + growth + p.C2 * dose[i, 1] * illicit)
+        rewards[i] = -1e6 * (p.C * deaths + growth + p.C2 * dose[i, 1] * illicit)
 
 
 def whynot_upper_bounds(p, start, ranges):

@@ -215,8 +215,7 @@ class ODE(World):
         )
         self.observation_names = observe
         self._observes_all = observe == names
-        columns = [names.index(name) for name in observe]
-        self._observed = np.array(columns)
+        self._observed = np.array([names.index(name) for name in observe])
         self.log_observation = validate_bool("log_observation", log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
         self.edges = None
@@ -236,8 +235,8 @@ class ODE(World):
 
     def _observation_bounds(self):
         """Return upper bounds of all variables when observed, from any named state or the environment's own."""
-        names = self.model.initial_states
-        starts = [self.model.state(name, self.config) for name in names]
+        model = self.model
+        starts = [model.state(name, self.config) for name in model.initial_states]
         starts.append(self._start)
         high = np.max([self._upper_bounds(start) for start in starts], axis=0)
         return 1.001 * high * np.exp(MAX_NORMAL * self.noise)
@@ -405,7 +404,7 @@ class ODE(World):
                 f"actions: at most {steps} are possible; got {len(actions)}",
             )
             steps = len(actions)
-        read = action_validator(self)
+        validate = action_validator(self)
         values = start[None].copy()
         time = float(self.config.start_time)
         reward = np.nan
@@ -414,7 +413,7 @@ class ODE(World):
         for step in range(steps):
             action = actions(values[0].copy(), time) if is_policy else actions[step]
             try:
-                dose = self.dose_of(read(action, 1))
+                dose = self.dose_of(validate(action, 1))
             except ValueError as error:
                 raise ValueError(f"actions, step {step}: {error}") from None
             rows.append((time, *values[0], *dose[0], reward))
@@ -478,8 +477,8 @@ class ODE(World):
     def step_times(self, step: ndarray) -> list[ndarray]:
         """Return the times (n,) before and after the next timestep."""
         start = self.config.start_time
-        times = [start + steps * self.timestep for steps in (step, step + 1)]
-        return [np.minimum(time, self.config.end_time) for time in times]
+        end = self.config.end_time
+        return [np.minimum(start + n * self.timestep, end) for n in (step, step + 1)]
 
 
 def _action_label(labels, dose, is_switch):

@@ -110,12 +110,12 @@ end_time                                2100    year              end of an epis
 
 
 @inlined
-def reward(before, values, dose, constants, earned):
-    """Fill `earned`: the worth of people and capital, minus the costs of pollution and of changes of two factors."""
+def reward(before, values, dose, constants, rewards):
+    """Fill `rewards`: the worth of people and capital, minus the costs of pollution and of changes of two factors."""
     p = constants[0]
     for i in range(len(values)):
         people = values[i, 0] + values[i, 1] + values[i, 2] + values[i, 3]
-        earned[i] = (
+        rewards[i] = (
             p.worth_of_people * people
             + p.worth_of_industrial_capital * values[i, 4]
             - p.cost_of_pollution * values[i, 11]
@@ -452,9 +452,9 @@ class World3(ODE):
             crowding,
         )
         next_values = y.T.copy()
-        earned = np.empty(len(values))
-        reward(values, next_values, dose, self._constants, earned)
-        return next_values, end, earned
+        rewards = np.empty(len(values))
+        reward(values, next_values, dose, self._constants, rewards)
+        return next_values, end, rewards
 
     def simulate(self, env, actions, initial_state=None):
         """Return the trajectory as `ODE.simulate` does; with a reference, a single run of WhyNot's simulator."""

@@ -118,8 +118,8 @@ def derivative(time, y, constants, dose, slope):
 
 
 @inlined
-def reward(before, values, dose, constants, earned):
-    """Fill `earned` with the paper's objective: minus the costs of infections, mosquitoes and squared controls."""
+def reward(before, values, dose, constants, rewards):
+    """Fill `rewards` with the paper's objective: minus the costs of infections, mosquitoes and squared controls."""
     p = constants[0]
     for i in range(len(values)):
         infected = (p.A1 * values[i, 1] + p.A2 * values[i, 2]) / p.human_scale
@@ -130,7 +130,7 @@ def reward(before, values, dose, constants, earned):
             + p.C3 * dose[i, 2] ** 2
             + p.C4 * dose[i, 3] ** 2
         ) / 2
-        earned[i] = -(infected + mosquitoes + controls)
+        rewards[i] = -(infected + mosquitoes + controls)
 
 
 def complete_state(config, levels):

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from pushlab.envs.push import rules
-from pushlab.users.days import MINUTES_PER_DAY
 
 # Lower ends of the ranges, all but the first, by the last part of a component's name.
 EDGES = {
@@ -121,7 +120,6 @@ def _make_event(world, phone, index):
     arrived = float(tables.times[tables.arrival_moments[arrival]] - begin)
     outcome = OUTCOMES[phone.status[index]]
     moment = phone.since[index]
-    end = world.horizon * float(MINUTES_PER_DAY)
     shown = None
     closed = None
     if outcome in ("pending", "opened", "dismissed"):
@@ -129,11 +127,11 @@ def _make_event(world, phone, index):
     if outcome == "unseen":
         closed = float(tables.times[moment] - begin)
     elif outcome == "expired":
-        closed = min(arrived + world.max_age, end)
+        closed = min(arrived + world.max_age, world.horizon_minutes)
     elif outcome in ("opened", "dismissed"):
         is_opened = outcome == "opened"
         minutes = rules.response_time(index, is_opened, moment, phone, tables)
-        closed = min(shown + float(minutes), end)
+        closed = min(shown + float(minutes), world.horizon_minutes)
     codes = tables.notifications[arrival]
     return Event(
         arrived=arrived,
@@ -182,9 +180,7 @@ def events_table(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
 
 
 def visited_places(
-    world: Any,
-    moment: int,
-    begin: float,
+    world: Any, moment: int, begin: float
 ) -> list[tuple[float, float, str]]:
     """Return the user's places on the day up to a moment: [(start, stop, words), ...] in minutes from `begin`.
 
@@ -233,7 +229,7 @@ def make_frame(world: Any, state: dict, outcome: dict | None, at: int = 0) -> di
         "user": world.users[core[rules.USER]].name,
         "date": str(world.dates[tables.plan[moment, rules.DAY_INDEX]]),
         "now": float(world.elapsed_minutes(state["core"])[at]),
-        "episode_length": world.horizon * MINUTES_PER_DAY,
+        "episode_length": world.horizon_minutes,
         "context": world.schema.context.decode_one(tables.contexts[moment]),
         "hand": events[hand] if hand >= 0 else None,
         "cache": [event for event in events if event["outcome"] == "waiting"],

@@ -103,7 +103,7 @@ AHEAD, IN_HAND, WAITING, SHOWN, UNSEEN, OPENED, REFUSED, MISSED, SPARED = range(
 EXPIRED_OFFSET = 2  # added to MISSED and SPARED
 
 # Parts of the reward, in the order of `pushlab.envs.push.world.WEIGHTS`.
-# They are NumPy integers, because numba copies an inner function for each plain int that a caller passes.
+# They are NumPy integers, because numba compiles a helper again for each plain int that a caller passes.
 (
     P_OPENED,
     P_DISMISSED,

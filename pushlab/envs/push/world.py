@@ -243,6 +243,7 @@ class Push(UserWorld):
             validate_integer("horizon", horizon, 1, high - low, unit=unit)
             starts.append(own_days[low : high - horizon + 1])
         self._starts = np.concatenate(starts)
+        self.horizon_minutes = horizon * float(MINUTES_PER_DAY)
         # Number of arrivals before each day.
         self._arrivals_before = np.searchsorted(tables["arrival_moments"], self.first)
         first_arrival = self._arrivals_before[self._starts]
@@ -270,7 +271,7 @@ class Push(UserWorld):
         names = [*notification.components, "deferrals"]
         none = [*notification.sizes, rules.MAX_DEFERRALS + 1]
         highest = {
-            **{name: size - 1 for name, size in zip(context.components, context.sizes)},
+            **dict(zip(context.components, context.sizes - 1)),
             **{f"hand.{name}": code for name, code in zip(names, none)},
             "cache.waiting": count,
             **{f"head.{name}": code for name, code in zip(names, none)},
@@ -346,7 +347,7 @@ class Push(UserWorld):
         return start
 
     def _select_day(self, days, requested):
-        """Return those of the days that have the requested date or number."""
+        """Return the days with the requested date or number."""
         numbers = self._day_numbers(days)
         dates = self.dates[days]
         try:
@@ -392,12 +393,7 @@ class Push(UserWorld):
         )
 
     def make_info(
-        self,
-        core: Any,
-        sums: Any,
-        status: np.ndarray,
-        time: Any,
-        day: Any,
+        self, core: Any, sums: Any, status: np.ndarray, time: Any, day: Any
     ) -> dict:
         """Return infos from the columns of core and sums, each a number or an array (n,)."""
         shown = core[rules.SHOWN_TOTAL]
@@ -418,7 +414,7 @@ class Push(UserWorld):
         last = core[:, rules.END_MOMENT] - 1
         now = self.tables.times[np.minimum(core[:, rules.MOMENT], last)]
         is_over = core[:, rules.IS_OVER] == 1
-        return np.where(is_over, self.horizon * float(MINUTES_PER_DAY), now - begin)
+        return np.where(is_over, self.horizon_minutes, now - begin)
 
     def single_env(self) -> SinglePhone:
         return SinglePhone(self)
@@ -458,7 +454,6 @@ class SinglePhone(SingleCopy):
         first = self.state["core"][:, rules.FIRST_DAY]
         self._times = world.tables.times
         self._begin = float(self._times[world.first[first[0]]])
-        self._end = world.horizon * float(MINUTES_PER_DAY)
         self._day = int(world._day_numbers(first)[0])
         return self._observation[0].copy(), self._info()
 
@@ -475,7 +470,7 @@ class SinglePhone(SingleCopy):
         [core] = self._core.tolist()
         [sums] = self._sums.tolist()
         self._is_over = core[rules.IS_OVER] == 1
-        time = self._end
+        time = self.world.horizon_minutes
         if not self._is_over:
             time = self._times.item(core[rules.MOMENT]) - self._begin
         status = self._status[0].copy()
