@@ -191,7 +191,7 @@ def _component(world, row, column, n):
 
 
 class SingleCopy:
-    """One copy of a world, as a batch of one. `World.single_env` can return a faster subclass."""
+    """One copy of a world, as a batch of one. `World.make_single_copy` can return a faster subclass."""
 
     def __init__(self, world: World):
         self.world = world
@@ -288,9 +288,9 @@ class Env(gym.Env):
         self.observation_space = self.world.observation_space
         self.action_space = self.world.action_space
         self.trail: list = []
-        # Not an inherited `single_env`: the subclass could have overridden any other method.
-        single_env = vars(type(self.world)).get("single_env", SingleCopy)
-        self._copy: Any = single_env(self.world)
+        # Not an inherited `make_single_copy`: the subclass could have overridden any other method.
+        make_single_copy = vars(type(self.world)).get("make_single_copy", SingleCopy)
+        self._copy: Any = make_single_copy(self.world)
         self._get_entry = self.world.trail_keys and itemgetter(*self.world.trail_keys)
         self._is_over = True
         self._frames: list[dict] = []

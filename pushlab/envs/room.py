@@ -306,7 +306,7 @@ class Room(World):
             return {"rewards": np.zeros((len(state["time"]), self.n_agents))}
         return {"rewards": outcome["rewards"]}
 
-    def single_env(self) -> SingleRoom:
+    def make_single_copy(self) -> SingleRoom:
         return SingleRoom(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:

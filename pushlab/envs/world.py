@@ -31,8 +31,8 @@ class World:
     constructor's keyword arguments are the environment's.
 
     Two methods are optional. `parse_action(action, n)` validates and converts actions; without it `Env` does so for
-    the spaces Discrete, MultiDiscrete and Box. `single_env()` returns an object that runs a single copy faster than a
-    batch of one. Its class is a subclass of `pushlab.envs.env.SingleCopy`.
+    the spaces Discrete, MultiDiscrete and Box. `make_single_copy()` returns an object that runs a single copy faster
+    than a batch of one. Its class is a subclass of `pushlab.envs.env.SingleCopy`.
 
     Attributes:
         observation_space, action_space: Gymnasium spaces of one copy.

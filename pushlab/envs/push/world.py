@@ -416,7 +416,7 @@ class Push(UserWorld):
         is_over = core[:, rules.IS_OVER] == 1
         return np.where(is_over, self.horizon_minutes, now - begin)
 
-    def single_env(self) -> SinglePhone:
+    def make_single_copy(self) -> SinglePhone:
         return SinglePhone(self)
 
     def frame(self, state: dict, outcome: dict | None, at: int = 0) -> dict:
