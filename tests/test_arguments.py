@@ -277,7 +277,6 @@ MIRA = load_user("mira")
             lambda: collect(REC, forgetful, episodes=0),
             "episodes must be a whole .*got 0",
         ),
-        (lambda: rollout("evalumap1-v0", forgetful), "mean 'pushlab/evalumap1-v0'"),
         (lambda: plots.phone(pd.DataFrame()), r"films\[0\] after"),
         (lambda: agents.MostOpened(MIRA), r"takes a Period.*pass its \.history"),
         (lambda: Challenge.load("nobody"), "the shipped users are .*mira"),

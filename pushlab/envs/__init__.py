@@ -1,7 +1,5 @@
 """Worlds and the environments around them. `import pushlab` registers the ids of ENVIRONMENTS with Gymnasium."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 # (id, world, summary). The docstring of the world documents the environment.
@@ -77,22 +75,6 @@ REMOTE_ENVIRONMENT = (
 
 # Steps after which an episode is truncated, for ids with a limit.
 MAX_EPISODE_STEPS = {"pushlab/RoomEnv-v0": 1000}
-
-
-@contextmanager
-def env_id_error_context(name: Any) -> Iterator[None]:
-    """Context manager that adds the most similar valid id to Gymnasium's error for an unknown id."""
-    from gymnasium.error import UnregisteredEnv
-
-    from pushlab.utils.arguments import suggestion
-
-    try:
-        yield
-    except UnregisteredEnv as error:
-        valid_ids = [row[0] for row in (*ENVIRONMENTS, REMOTE_ENVIRONMENT)]
-        raise type(error)(
-            f"{str(error).rstrip('.?')}{suggestion(name, valid_ids)}"
-        ) from None
 
 
 def register_all() -> None:

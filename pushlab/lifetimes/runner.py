@@ -22,7 +22,6 @@ from weakref import WeakValueDictionary
 import pandas as pd
 
 from pushlab.agents.protocol import Agent, as_agent, state_to_json
-from pushlab.envs import env_id_error_context
 from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
 from pushlab.logs.files import lifetime_log, write_log
 from pushlab.logs.rollout import attach_log, rollout
@@ -187,10 +186,7 @@ def make_envs(phases: Iterable[Phase]) -> dict[str, Any]:
             env = experience.env
             key = experience.key
             if key not in envs:
-                with (
-                    env_id_error_context(env),
-                    error_context(f"task {experience.task}", key),
-                ):
+                with error_context(f"task {experience.task}", key):
                     envs[key] = gym.make(env, **experience.params)
     return envs
 

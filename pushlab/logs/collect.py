@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from pushlab.agents.protocol import agent_rng
-from pushlab.envs import env_id_error_context
 from pushlab.metrics.offpolicy import action_probabilities
 from pushlab.utils.arguments import validate_integer
 from pushlab.utils.seeds import episode_seed
@@ -56,8 +55,7 @@ def collect(
     import gymnasium as gym
 
     validate_integer("episodes", episodes, 1)
-    with env_id_error_context(env):
-        envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
+    envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
     rng = agent_rng(seed)
     seeds = [episode_seed(seed, episode) for episode in range(episodes)]
     observations, _ = envs.reset(seed=seeds)

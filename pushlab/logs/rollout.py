@@ -15,7 +15,6 @@ import pandas as pd
 from gymnasium.spaces import Text
 
 from pushlab.agents.protocol import Agent, Transition, as_agent
-from pushlab.envs import env_id_error_context
 from pushlab.utils.arguments import (
     require,
     require_columns,
@@ -92,8 +91,7 @@ def rollout(
     validate_integer("episodes", episodes, 1)
     validate_integer("steps", 0 if steps is None else steps, 0)
     needs_close = isinstance(env, str)
-    with env_id_error_context(env):
-        env = gym.make(env) if needs_close else env
+    env = gym.make(env) if needs_close else env
     agent = as_agent(agent)
     run_values = _run_values(env, agent, seed, labels)
     world = getattr(env.unwrapped, "world", None)
