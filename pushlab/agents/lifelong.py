@@ -91,9 +91,7 @@ class TaskAwareAgent(LifelongAgent):
 
     def load(self, state):
         states = state["learners"].items()
-        self.learners = {
-            task: self._restore(state_attributes) for task, state_attributes in states
-        }
+        self.learners = {task: self._restore(value) for task, value in states}
         self.task = state["task"]
         self.learner = self.learners.get(self.task) or self.make()
 

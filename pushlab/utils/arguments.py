@@ -225,19 +225,19 @@ def validate_number(
 
 
 def validate_array(
-    name: str, value: Any, shape: tuple | None = None, unit: str = ""
+    name: str, value: Any, shape: tuple | None = None, description: str = ""
 ) -> np.ndarray:
     """Return the value as a float64 array if all its numbers are finite and it has this shape.
 
     Args:
         shape: Required shape. None allows any.
-        unit: Description of the numbers for the message.
+        description: Description of the numbers for the message.
 
     >>> validate_array("weights", [1, 2], (2,)).tolist()
     [1.0, 2.0]
-    >>> validate_array("weights", [1, "two"], (2,), unit="a person and a thing")
+    >>> validate_array("weights", [1, "two"], (2,), description="one per agent")
     Traceback (most recent call last):
-    ValueError: weights must be finite numbers of shape (2,), a person and a thing; got [1, 'two']
+    ValueError: weights must be finite numbers of shape (2,), one per agent; got [1, 'two']
     """
     try:
         array = np.array(value)
@@ -248,8 +248,8 @@ def validate_array(
         array = np.array(math.nan)
     if not np.isfinite(array).all() or shape not in (None, array.shape):
         details = "" if shape is None else f" of shape {shape}"
-        if unit:
-            details += f", {unit}"
+        if description:
+            details += f", {description}"
         raise ValueError(
             f"{name} must be finite numbers{details}; got {short_repr(value)}"
         )

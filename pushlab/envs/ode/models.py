@@ -219,7 +219,7 @@ class Model:
                 f"{argument} needs the variables {order}; got {short_repr(list(state))}",
             )
             state = [state[name] for name in self.names if name in state]
-        values = validate_array(argument, state, unit=f"in the order {order}")
+        values = validate_array(argument, state, description=f"in the order {order}")
         has_valid_shape = values.shape in ((len(self.names),), (len(self.levels),))
         require(
             has_valid_shape and ((values >= 0) & (values <= MAX_VALUE)).all(),
