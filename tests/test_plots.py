@@ -259,13 +259,13 @@ PICTURES = {
         lambda: plots.credit_scores(make_frames("Credit-v0", 2)),
         "paid back, fell behind, refused",
     ),
-    "promised_and_actual_loss": (
-        lambda: plots.promised_and_actual_loss(PROMISE, 1.5, subtitle="made up"),
+    "promised_and_paid_loss": (
+        lambda: plots.promised_and_paid_loss(PROMISE, 1.5, subtitle="made up"),
         "promised, paid",
         [1.5, 0.3125, 0.6875, 0.25, 0.75],
     ),
-    "value_panels": (
-        lambda: plots.value_panels([{"env": "mine", "load": 2.5}, {"load": 4.5}]),
+    "frame_panels": (
+        lambda: plots.frame_panels([{"env": "mine", "load": 2.5}, {"load": 4.5}]),
         "load",
         [2.5, 4.5],
     ),

@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from pushlab import agents, load_user, rollout
-from pushlab.agents.protocol import random_action_probability
+from pushlab.agents.protocol import uniform_action_probability
 from pushlab.logs.collect import true_value
 from pushlab.metrics.offpolicy import off_policy
 
@@ -117,7 +117,7 @@ def test_rollouts_log_the_propensity_if_the_agent_reports_one(make, env_id, prop
     ],
 )
 def test_all_elements_of_a_space_are_equally_likely(space, mask, chance):
-    assert random_action_probability(space, mask) == chance
+    assert uniform_action_probability(space, mask) == chance
 
 
 def test_a_rollout_with_propensities_gives_the_value_of_another_policy():

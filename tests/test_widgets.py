@@ -125,10 +125,10 @@ def test_sliders_over_the_settings_of_a_lifetime_change_its_numbers():
 
 def test_the_player_draws_the_frames_up_to_the_slider():
     frames = [{"load": load} for load in (1.0, 3.0, 2.0)]
-    panel = player(frames, plots.value_panels)
+    panel = player(frames, plots.frame_panels)
     for index in (2, 1):
         panel.slider.value = index
-        figure = plots.value_panels(frames[: index + 1])
+        figure = plots.frame_panels(frames[: index + 1])
         assert panel.image.tooltip == f"{figure.get_label()} (player: 3 frames)"
         assert pixels(panel) == figure_pixels(figure)
     with pytest.raises(ValueError, match="at least one frame"):

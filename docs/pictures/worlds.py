@@ -159,7 +159,7 @@ def room_text(frames):
     """Return the last question, its answer and the result."""
     answer = frames[-1]["last_answer"]
     result = "right" if answer["reward"] > 0 else f"no, {answer['right']}"
-    text = (answer["given_answers"][0] or "no idea").capitalize()
+    text = (answer["answers_by_agent"][0] or "no idea").capitalize()
     return f"{answer['person'].capitalize()}’s {answer['object']}? “{text}”: {result}"
 
 

@@ -166,22 +166,22 @@ class RandomAgent(Agent):
         self._space = copy.deepcopy(env.action_space)
         space_seed = agent_rng(seed).integers(2**31)
         self._space.seed(int(space_seed))
-        self._unmasked_propensity = random_action_probability(self._space)
+        self._unmasked_propensity = uniform_action_probability(self._space)
 
     def act(self, observation, info, explore=True):
         mask = info.get("action_mask")
         self.propensity = self._unmasked_propensity
         if mask is not None:
-            self.propensity = random_action_probability(self._space, mask)
+            self.propensity = uniform_action_probability(self._space, mask)
         return self._space.sample(mask)
 
 
-def random_action_probability(space: spaces.Space, mask: Any = None) -> float | None:
+def uniform_action_probability(space: spaces.Space, mask: Any = None) -> float | None:
     """Return the probability (for floats, the density) of each element of `space.sample(mask)`; None if it varies.
 
-    >>> random_action_probability(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8))
+    >>> uniform_action_probability(spaces.Discrete(5), np.array([1, 1, 0, 0, 1], np.int8))
     0.3333333333333333
-    >>> random_action_probability(spaces.Box(0, 4, (2,)))
+    >>> uniform_action_probability(spaces.Box(0, 4, (2,)))
     0.0625
     """
     if isinstance(space, spaces.Discrete):

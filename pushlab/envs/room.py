@@ -317,7 +317,7 @@ class Room(World):
         - `placements`: A list of {person, object, location}, one for each spot.
         - `seen`: For each agent, the index of the visible spot.
         - `question`: {person, object} of the current question.
-        - `last_answer`: {person, object, given_answers (a list), right, reward} of the previous
+        - `last_answer`: {person, object, answers_by_agent (a list), right, reward} of the previous
           question; None after a reset.
 
         `frames_with_memory` adds "memory", the contents of a `MemoryAgent`'s memory.
@@ -340,7 +340,9 @@ class Room(World):
             last_answer = {
                 "person": self.people[outcome["person"][at]],
                 "object": self.objects[outcome["object"][at]],
-                "given_answers": [self.locations[x] if x >= 0 else None for x in codes],
+                "answers_by_agent": [
+                    self.locations[x] if x >= 0 else None for x in codes
+                ],
                 "right": self.locations[outcome["right"][at]],
                 "reward": float(outcome["reward"][at]),
             }

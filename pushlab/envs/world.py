@@ -53,7 +53,7 @@ class World:
     observation_space: gym.Space
     action_space: gym.Space
     name = "world"
-    drawing = "value_panels"
+    drawing = "frame_panels"
     uniforms = 0
     options: tuple[str, ...] = ()
     observation_names: Any = None

@@ -12,7 +12,7 @@ from pushlab.logs.rollout import Episode, run_episode
 from pushlab.utils.seeds import part_seed
 
 DAY_METRICS = ("reward", "opens", "interruptions", "delay", "missed")
-EVALUATION_PART = (
+EVALUATION_SEED_PART = (
     1  # part of a seed for evaluation days; a study's training uses other parts
 )
 
@@ -36,7 +36,7 @@ def evaluate_by_day(env: Any, agent: Agent, seed: int = 0) -> pd.DataFrame:
     """
     rows = []
     for day in env.unwrapped.world.start_days.tolist():
-        own_seed = part_seed(seed, EVALUATION_PART, day)
+        own_seed = part_seed(seed, EVALUATION_SEED_PART, day)
         info = run_day(env, agent, day, own_seed, learn=False)
         parts = {name: info[name] for name in info if name.startswith("parts.")}
         row = {

@@ -9,7 +9,7 @@ from .agents import study_differences as study_differences
 from .agents import sweep_curve as sweep_curve
 from .agents import trade_off as trade_off
 from .credit import credit_scores as credit_scores
-from .credit import promised_and_actual_loss as promised_and_actual_loss
+from .credit import promised_and_paid_loss as promised_and_paid_loss
 from .engagements import arrival_table as arrival_table
 from .engagements import arrivals as arrivals
 from .engagements import day_lanes as day_lanes
@@ -53,6 +53,6 @@ from .style import png as png
 from .style import series_styles as series_styles
 from .style import use_style as use_style
 from .trajectories import epidemic as epidemic
+from .trajectories import frame_panels as frame_panels
 from .trajectories import limits_to_growth as limits_to_growth
 from .trajectories import patient as patient
-from .trajectories import value_panels as value_panels

@@ -202,7 +202,7 @@ def _draw_shifts(stage, shifts, labels):
 
 
 @house_style()
-def promised_and_actual_loss(
+def promised_and_paid_loss(
     table: pd.DataFrame,
     strength: float = 1.0,
     title: str = "",

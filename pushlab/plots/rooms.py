@@ -285,7 +285,7 @@ def _outcome(answer):
 
 
 def _answer_text(answer):
-    return ", ".join(word or "no answer" for word in answer["given_answers"])
+    return ", ".join(word or "no answer" for word in answer["answers_by_agent"])
 
 
 def _draw_answers(stage, frames, agent):

@@ -122,7 +122,9 @@ class Trajectory:
         colours = cycle(LANE_COLOURS)
         lanes = []
         for name, item in self.model["interventions"].items():
-            levels = (self.doses[name] - item["default_dose"]) / item["max_deviation"]
+            levels = (self.doses[name] - item["default_dose"]) / item[
+                "max_dose_deviation"
+            ]
             if item["is_controlled"] or levels.any():
                 lanes.append(Lane(name, item["label"], levels, next(colours)))
         return lanes
@@ -307,7 +309,7 @@ def _draw_lanes(stage, trajectory, width, as_bars):
 
 
 @house_style()
-def value_panels(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
+def frame_panels(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
     """Draw the first five numbers in the frames of any world, each in a panel over the steps of an episode.
 
     Args:

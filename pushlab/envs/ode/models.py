@@ -167,7 +167,7 @@ class Model:
         - `name`, `title`, `time_unit`, `logarithmic`: Attributes of the model.
         - `variables`: {name: meaning and unit}.
         - `interventions`: {name: description}, with `label`, the label; `default_dose`, the dose without an
-          action; `max_deviation`, the largest difference from it; and `is_controlled`, whether the agent sets it.
+          action; `max_dose_deviation`, the largest difference from it; and `is_controlled`, whether the agent sets it.
 
         Args:
             config: The parameters; None for the default ones.
@@ -181,7 +181,7 @@ class Model:
                 "label": item.label,
                 "default_dose": dose,
                 "is_controlled": controlled is None or item.name in controlled,
-                "max_deviation": max(abs(bound - dose) for bound in item.bounds),
+                "max_dose_deviation": max(abs(bound - dose) for bound in item.bounds),
             }
         return {
             "name": self.name,
