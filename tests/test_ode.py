@@ -1,6 +1,7 @@
 """Dynamical models: solvers against SciPy, arguments, HIV, rabbits and foxes."""
 
 from dataclasses import FrozenInstanceError, dataclass
+from itertools import product
 
 import gymnasium as gym
 import numpy as np
@@ -205,7 +206,8 @@ def test_the_last_step_is_cut_at_the_terminal_time(end, timestep, times):
 def test_actions_are_combinations_of_options_or_the_doses_themselves():
     options = {"epsilon_1": [0.0, 0.35, 0.7], "epsilon_2": [0.0, 0.3]}
     world = ODE("hiv", interventions=options)
-    assert world.doses.tolist() == [[a, b] for a in (0, 0.35, 0.7) for b in (0, 0.3)]
+    combinations = product((0, 0.35, 0.7), (0, 0.3))
+    assert world.doses.tolist() == [list(pair) for pair in combinations]
     assert world.action_choices[0][1][3] == "RT inhibitor 0.35, protease inhibitor 0.3"
     one = ODE("hiv", interventions={"epsilon_2": [0, 0.3]}, config={"epsilon_1": 0.5})
     assert one.dose_of(np.array([1])).tolist() == [[0.5, 0.3]]

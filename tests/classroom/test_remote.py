@@ -151,7 +151,8 @@ def test_a_batch_equals_as_many_local_environments(make, classroom):
         for at in range(3):
             if ended[at]:
                 locals_[at], expected, info = local_env(classroom.folder, ids[at])
-                reward, ended[at] = 0.0, False
+                reward = 0.0
+                ended[at] = False
             else:
                 expected, reward, ended[at], _, info = locals_[at].step(actions[at])
             assert (rewards[at], terminated[at]) == (reward, ended[at])

@@ -231,7 +231,8 @@ def test_idle_connections_hold_up_nobody(tmp_path):
         assert ann.request("GET", "/api/games/push")[0] == 200
         assert ann.line.sock is own
         # Of one address 40 connections stay, and ann's is one of them.
-        open_lines, closed = [], []
+        open_lines = []
+        closed = []
         for line in lines:
             line.settimeout(0.2)
             try:
