@@ -100,7 +100,7 @@ def your_own_policy(my_policy, user):
         advantage.low > 0,
         f"Sending {name} always {'earns more' if advantage.high < 0 else 'may earn as much'}: "
         f"your policy less that is {advantage} points per push",
-        f"The gain comes from this notification, not yet from its time. In which slot is {name} opened least?",
+        "The gain comes from this notification, not yet from its time. In which slot is it opened least?",
         earned=2,
     )
     return f"{gain} points per push more than the headlines, over ten seeds that you have not seen."
