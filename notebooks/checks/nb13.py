@@ -85,7 +85,7 @@ def a_grid_that_survives_a_failure(run_all):
 
 @check(2)
 def the_interquartile_mean(middle_half):
-    for shape in ((20, 5), (7, 3), (3, 2), (4, 1)):
+    for shape in ((20, 5), (7, 3), (5, 2), (4, 1)):
         scores = np.random.default_rng(sum(shape)).lognormal(size=shape)
         before = scores.copy()
         answer = middle_half(scores)
@@ -309,7 +309,7 @@ def how_many_users(users_needed):
             answer == expected,
             f"For a difference of {size} your number is {answer}, which has a power of "
             f"{power:.2f}",
-            "Find the smallest number with 0.8",
+            "Find the smallest number with 0.8 for the spread of `pilot_spread`",
             earned=1,
         )
     return "The smallest number of users, with a margin for the pilot."
