@@ -134,11 +134,11 @@ class DoublyRobust:
     """Predicts both outcomes, and corrects the predictions by weighted errors.
 
     It is consistent if the outcome model or the propensity model is correct. In small samples the errors of both models
-    multiply: with fewer than a few hundred units, a simple outcome model is better than the default, see
-    `data/causal/nuisances.csv`. Predictions are cross-fitted: each unit is predicted by models that were fitted to the
-    other folds. Propensities are predicted by a logistic regression with scikit-learn's default penalty. So that no
-    outlier dominates the estimate, predicted outcomes are limited to twice the range of the observed ones, and
-    propensities to the default limits of `InverseWeighting`.
+    multiply: with 50 units, a linear outcome model is better than the default, see `data/causal/nuisances.csv`.
+    Predictions are cross-fitted: each unit is predicted by models that were fitted to the other folds. Propensities are
+    predicted by a logistic regression with scikit-learn's default penalty. So that no outlier dominates the estimate,
+    predicted outcomes are limited to twice the range of the observed ones, and propensities to the default limits of
+    `InverseWeighting`.
 
     Args:
         outcome_model: A scikit-learn regressor, fitted to each arm. None takes a ridge regression on the covariates,
