@@ -4,7 +4,7 @@ The distribution is two arrays: `mean` (d,) and `covariance` (d, d). Features ar
 aren't 0, and their values. One-hot features and dense vectors work alike: a dense vector x is (np.arange(len(x)), x).
 
 With a prior covariance S, features X and outcomes y with noise variance v, the covariance is C = (S⁻¹ + XᵀX / v)⁻¹.
-The mean is CXᵀy / v, the solution of ridge regression. Both depend on sums over outcomes, so their order doesn't matter.
+The mean is CXᵀy / v, the solution of ridge regression. Both depend on sums over outcomes, so order doesn't matter.
 
 Source:
     Bishop (2006), Pattern Recognition and Machine Learning, sections 3.3 and 4.5; Sherman & Morrison (1950) for the
