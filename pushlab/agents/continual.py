@@ -141,7 +141,7 @@ class ElasticArrivalQ(SGDArrivalQ):
         "fisher": FLOATS,
     }
 
-    def __init__(self, strength: float = 100.0):
+    def __init__(self, strength: float = 10.0):
         super().__init__()
         self.strength = validate_number("strength", strength, 0)
         self.anchor = None
