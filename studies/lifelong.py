@@ -3,7 +3,7 @@
     python studies/lifelong.py --out data/studies/lifelong.csv --workers 2
 
 writes lifelong.csv (tests of four agents), and beside it lifelong_training.csv, lifelong_board.csv (their rows of the
-capstone's leaderboard), lifelong_remedies.csv (tests of eight other learners) and lifelong_recovery.csv (of all twelve).
+capstone's leaderboard), lifelong_remedies.csv (tests of eight other learners) and lifelong_recovery.csv (of all 12).
 
 Each agent manages the arriving notifications of one user for 60 days, of another user for 60 days, and of the first
 user for 60 days again (`pushlab/push-v0`; the days are drawn from the first two thirds of a history). Before, between

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
-from pushlab.agents.push import NOTIFICATION_FEATURES, ContextFeatures
+from pushlab.agents.push import ContextFeatures
 from pushlab.agents.weight_posterior import update_weights
 from pushlab.users.days import SLOTS, slot_number
 from pushlab.utils.arguments import require
@@ -348,14 +348,14 @@ class QTable(NotificationLearner):
 class LinearArrivalQ(NotificationLearner):
     """Q-learning with values that are sums of weights, so that similar notifications share their experience.
 
-    Each action has weights for every value of a notification (its app, its subject) in every context (always, evening,
-    ringer silent), and a row of weights shared by all notifications. A value is the sum of the active weights, as in
-    the bandits (`pushlab.agents.bandits`). The values of show and dismiss are estimated by Bayesian linear regression
+    Each action has weights for every subject of a notification in every context (always, evening, headphones in), and a
+    row of weights shared by all notifications. A value is the sum of the active weights, as in the bandits
+    (`pushlab.agents.bandits`). The values of show and dismiss are estimated by Bayesian linear regression
     on outcomes. The value of cache is learned by gradient steps, since its targets move while the other two are
     learned.
 
     Attributes:
-        notification_features: Names of the notification's features to use: by default the app and the subject.
+        notification_features: Names of the notification's features to use.
         context_features: Names of the context's features to use; None uses those of
             `pushlab.agents.push.CONTEXT_FEATURES`.
         prior: Prior variance of the weights (ten times as large for shared weights).
@@ -366,7 +366,7 @@ class LinearArrivalQ(NotificationLearner):
     """
 
     name = "linear Q"
-    notification_features: Sequence[str] = NOTIFICATION_FEATURES
+    notification_features: Sequence[str] = ("subject",)
     context_features: Sequence[str] | None = None
     prior = 0.005
     noise = 0.4
@@ -423,7 +423,7 @@ class LinearArrivalQ(NotificationLearner):
         return (rows[:, None] + self._active).ravel()
 
     def action_values(self, description):
-        return self.weights[:, description].sum(axis=1)
+        return self.weights.take(description, axis=1).sum(axis=1)
 
     def update_value(self, description, action, target):
         if action == CACHE:

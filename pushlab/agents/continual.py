@@ -14,7 +14,7 @@ from pushlab.utils.arguments import validate_integer, validate_number
 class BlockwiseArrivalQ(LinearArrivalQ):
     """Bayesian regression without covariance between rows of weights, an approximation that depends on the order.
 
-    The shared weights and those of each app and subject keep a covariance of their own. After each answer the
+    The shared weights and those of each subject keep a covariance of their own. After each answer the
     covariance between different rows is dropped (assumed density filtering), so later answers count more.
 
     Source:

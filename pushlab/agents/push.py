@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from pushlab.datasets.periods import Period
 
-# Default features of models with a weight per pair of values, by their names in the shipped schemas: more features
-# would give thousands of weights, most of them never seen.
-NOTIFICATION_FEATURES = ("postingApp", "appPackage", "subject")
+# Default features of a context, by their names in the shipped schemas. A model with a weight for each pair of a
+# notification's and a context's values would have thousands of weights with all features, most of them never active.
 CONTEXT_FEATURES = (
     "time",
     "activity",
