@@ -56,17 +56,14 @@ def test_linear_update_equals_ridge_regression():
     rng = np.random.default_rng(3)
     features = rng.normal(size=(12, 4))
     outcomes = rng.normal(size=12)
-    found = np.zeros((1, 4))
-    covariance = 2.0 * np.eye(4)[None]
-    block = np.array([0])
+    found = np.zeros(4)
+    covariance = 2.0 * np.eye(4)
     for values, outcome in zip(features, outcomes):
-        update_weights(
-            found, covariance, block, np.arange(4), outcome, values, noise=0.5
-        )
+        update_weights(found, covariance, np.arange(4), outcome, values, noise=0.5)
     precision = np.eye(4) / 2.0 + features.T @ features / 0.5
     mean = np.linalg.solve(precision, features.T @ outcomes / 0.5)
-    assert found[0] == pytest.approx(mean)
-    assert covariance[0] == pytest.approx(np.linalg.inv(precision))
+    assert found == pytest.approx(mean)
+    assert covariance == pytest.approx(np.linalg.inv(precision))
 
 
 def test_one_answer_updates_the_estimates_of_bandits():
@@ -168,7 +165,7 @@ def started(agent, world=COLD):
 
 def begin_with_wrong_weights():
     agent = agents.SGDArrivalQ()
-    agent.load({"weights": np.zeros((3, 4, 5))})
+    agent.load({"weights": np.zeros((3, 20))})
     started(agent, ARRIVALS)
 
 
@@ -272,17 +269,17 @@ def test_updates_of_the_arrival_learners_by_hand():
     for target in (1.0, 2.0, 6.0):  # steps of 1, 1/2 and 0.4
         table.update_value("here", SHOW, target)
     assert table.action_values("here") == pytest.approx([3.3, 0, 0])
-    one = np.array([0]), np.array([0])
-    both = np.array([0]), np.array([0, 1])
+    one = np.array([0])
+    both = np.array([0, 1])
     linear = started(agents.LinearArrivalQ(), ARRIVALS)
-    rows = np.array([0, 3]), np.array([0])
+    always = np.array([0, 3 * 16])  # in the shared row and in that of the third app
     for action in (SHOW, CACHE):
-        linear.update_value(rows, action, 1.0)
-    # The shared row has ten times the prior variance: 0.022 / (0.022 + 0.7).
-    assert linear.action_values(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
+        linear.update_value(always, action, 1.0)
+    # The shared row has ten times the prior variance: 0.055 / (0.055 + 0.4).
+    assert linear.action_values(always) == pytest.approx([0.055 / 0.455, 0, 0.1])
     small = agents.SGDArrivalQ()
     small.rate = 0.25
-    small.weights = np.zeros((3, 2, 2))
+    small.weights = np.zeros((3, 2))
     small.update_value(both, DISMISS, 2.0)
     assert small.action_values(both) == pytest.approx([0, 0.5, 0])
     replaying = started(agents.ReplayArrivalQ(times=2), ARRIVALS)
@@ -294,20 +291,20 @@ def test_updates_of_the_arrival_learners_by_hand():
 
 
 def test_elastic_weights_are_pulled_back_to_their_anchor():
-    one = np.array([0]), np.array([0])
-    both = np.array([0]), np.array([0, 1])
+    one = np.array([0])
+    both = np.array([0, 1])
     agent = agents.ElasticArrivalQ(strength=1.0)
     agent.rate = 0.5
-    agent.weights = np.zeros((3, 1, 2))
+    agent.weights = np.zeros((3, 2))
     agent.update_value(one, SHOW, 1.0)  # 0.5 and 0
     agent.update_value(both, SHOW, 2.0)  # 0.875 and 0.375
     agent.begin_task("another", True)
-    assert agent.fisher[SHOW, 0].tolist() == [1.0, 0.5]
+    assert agent.fisher[SHOW].tolist() == [1.0, 0.5]
     agent.update_value(both, SHOW, 0.0)  # to 0.5625 and 0.0625, and back by 1/4 and 1/8
-    assert agent.weights[SHOW, 0] == pytest.approx([0.640625, 0.1015625])
+    assert agent.weights[SHOW] == pytest.approx([0.640625, 0.1015625])
     agent.strength = 1e9
     agent.update_value(both, SHOW, -50.0)
-    assert agent.weights[SHOW, 0] == pytest.approx([0.875, 0.375])
+    assert agent.weights[SHOW] == pytest.approx([0.875, 0.375])
 
 
 def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
@@ -318,7 +315,7 @@ def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
         agent.size = 8
         agent.begin(env, seed)
         for number in range(64):
-            agent.update_value((np.array([0]), np.array([0])), SHOW, float(number))
+            agent.update_value(np.array([0]), SHOW, float(number))
         found[[int(outcome) for *_, outcome in agent.memory]] += 1
     assert found.sum() == 8 * 150
     assert found.reshape(8, 8).sum(axis=1) == pytest.approx(150, abs=60)  # 5 deviations

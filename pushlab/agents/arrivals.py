@@ -8,17 +8,17 @@ and read each notification's status from info.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
-from pushlab.agents.push import ContextFeatures
-from pushlab.agents.weight_posterior import prior_covariance, update_weights
+from pushlab.agents.push import NOTIFICATION_FEATURES, ContextFeatures
+from pushlab.agents.weight_posterior import update_weights
 from pushlab.users.days import SLOTS, slot_number
 from pushlab.utils.arguments import require
-from pushlab.utils.compiled import compiled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -345,46 +345,31 @@ class QTable(NotificationLearner):
         return pd.DataFrame(rows)
 
 
-@compiled
-def sum_weights(weights, blocks, active):
-    """Return the sums of the active weights of some blocks for show, dismiss and cache."""
-    show = dismiss = cache = 0.0
-    for block in blocks:
-        for feature in active:
-            show += weights[0, block, feature]
-            dismiss += weights[1, block, feature]
-            cache += weights[2, block, feature]
-    return show, dismiss, cache
-
-
-@compiled
-def add_to_weights(weights, blocks, active, step):
-    """Add a step to the active weights of some blocks; weights (blocks, size)."""
-    for block in blocks:
-        for feature in active:
-            weights[block, feature] += step
-
-
 class LinearArrivalQ(NotificationLearner):
     """Q-learning with values that are sums of weights, so that similar notifications share their experience.
 
-    Each action has weights for every value of a notification (its app, subject or priority) in every context (always,
-    evening, at the bar, ringer silent), and a row of weights shared by all notifications. A value is the sum of the
-    active weights, as in the bandits (`pushlab.agents.bandits`). The values of show and dismiss are estimated by
-    Bayesian linear regression on outcomes. The value of cache is learned by gradient steps, since its targets move
-    while the other two are learned.
+    Each action has weights for every value of a notification (its app, its subject) in every context (always, evening,
+    ringer silent), and a row of weights shared by all notifications. A value is the sum of the active weights, as in
+    the bandits (`pushlab.agents.bandits`). The values of show and dismiss are estimated by Bayesian linear regression
+    on outcomes. The value of cache is learned by gradient steps, since its targets move while the other two are
+    learned.
 
     Attributes:
+        notification_features: Names of the notification's features to use: by default the app and the subject.
+        context_features: Names of the context's features to use; None uses those of
+            `pushlab.agents.push.CONTEXT_FEATURES`.
         prior: Prior variance of the weights (ten times as large for shared weights).
         noise: Variance of a notification's outcome about its expected value.
         rate: Step size for the value of cache, divided by the number of active weights.
-        weights: Weights of show, dismiss and cache, (3, blocks, size).
-        covariances: Covariances of the weights of show and dismiss, (2, blocks, size, size).
+        weights: Weights of show, dismiss and cache, (3, d).
+        covariances: Covariances of the weights of show and dismiss, (2, d, d).
     """
 
     name = "linear Q"
-    prior = 0.002
-    noise = 0.7
+    notification_features: Sequence[str] = NOTIFICATION_FEATURES
+    context_features: Sequence[str] | None = None
+    prior = 0.005
+    noise = 0.4
     rate = 0.1
     state_attributes = {
         "weights": FLOATS,
@@ -400,48 +385,52 @@ class LinearArrivalQ(NotificationLearner):
     def begin(self, env, seed):
         super().begin(env, seed)
         half = self._schema.notification
-        self._features = ContextFeatures(self._schema.context)
-        self._starts = 1 + half.starts
-        count = int(half.sizes.sum())
-        shape = (1 + count, self._features.size)
+        self._features = ContextFeatures(self._schema.context, self.context_features)
+        self._columns = [
+            column
+            for column, name in enumerate(half.components)
+            if name.partition(".")[0] in self.notification_features
+        ]
+        sizes = half.sizes[self._columns]
+        # Block 0 is shared by all notifications.
+        self._starts = 1 + np.cumsum(sizes) - sizes
+        count = (1 + int(sizes.sum())) * self._features.size
         if self.weights is None:
-            self.weights = np.zeros((3, *shape))
-            self.covariances = self._prior_covariances(shape)
-        if self.weights.shape[1:] != shape:
+            self.weights = np.zeros((3, count))
+            self.covariances = self._prior_covariances(count)
+        if self.weights.shape[1] != count:
             raise ValueError(
-                f"{self.name} has learned weights {self.weights.shape[1:]} (rows, features), but this environment's "
-                f"schema needs {shape}; load users with one shared schema"
+                f"{self.name} has learned {self.weights.shape[1]} weights per action, but this environment's schema "
+                f"needs {count}; load users with one shared schema"
             )
         # The last described observation and its active features.
         self._last_observation = None
         self._active = None
 
-    def _prior_covariances(self, shape):
-        variances = np.full(shape, self.prior)
-        variances[0] *= 10
-        return np.stack([prior_covariance(variances)] * 2)
+    def _prior_covariances(self, count):
+        variances = np.full(count, self.prior)
+        variances[: self._features.size] *= 10
+        return np.stack([np.diag(variances)] * 2)
 
     def describe(self, codes, observation):
         if self._last_observation is not observation:
             self._last_observation = observation
             self._active = self._features.active(observation)
-        blocks = np.append(0, codes + self._starts)
-        return blocks, self._active
+        blocks = np.append(0, codes[self._columns] + self._starts)
+        return (blocks[:, None] * self._features.size + self._active).ravel()
 
     def action_values(self, description):
-        return sum_weights(self.weights, *description)
+        return self.weights[:, description].sum(axis=1)
 
     def update_value(self, description, action, target):
         if action == CACHE:
             self._gradient_step(description, action, target)
             return
         distribution = self.weights[action], self.covariances[action]
-        update_weights(*distribution, *description, target, noise=self.noise)
+        update_weights(*distribution, description, target, noise=self.noise)
 
     def _gradient_step(self, description, action, target):
         """Move the active weights by a step of stochastic gradient descent."""
-        blocks, active = description
-        error = target - self.action_values(description)[action]
-        count = len(blocks) * len(active)
-        step = self.rate * error / count
-        add_to_weights(self.weights[action], blocks, active, step)
+        weights = self.weights[action]
+        error = target - weights[description].sum()
+        weights[description] += self.rate * error / len(description)
