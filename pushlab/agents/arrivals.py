@@ -409,15 +409,18 @@ class LinearArrivalQ(NotificationLearner):
         super().begin(env, seed)
         half = self._schema.notification
         self._features = ContextFeatures(self._schema.context, self.context_features)
-        self._columns = [
+        columns = [
             column
             for column, name in enumerate(half.components)
             if name.partition(".")[0] in self.notification_features
         ]
-        sizes = half.sizes[self._columns]
-        # Block 0 is shared by all notifications.
-        self._starts = 1 + np.cumsum(sizes) - sizes
-        count = (1 + int(sizes.sum())) * self._features.size
+        sizes = half.sizes[columns]
+        size = self._features.size
+        # A row of weights for each value of a notification, after row 0, which is shared: position 0 of these arrays.
+        self._columns = np.array([0, *columns])
+        self._strides = np.array([0, *[size] * len(columns)])
+        self._starts = size * np.array([0, *(1 + np.cumsum(sizes) - sizes)])
+        count = (1 + int(sizes.sum())) * size
         if self.weights is None:
             self.weights = np.zeros((3, count))
             self.covariances = self._prior_covariances(count)
@@ -439,8 +442,8 @@ class LinearArrivalQ(NotificationLearner):
         if self._last_observation is not observation:
             self._last_observation = observation
             self._active = self._features.active(observation)
-        blocks = np.append(0, codes[self._columns] + self._starts)
-        return (blocks[:, None] * self._features.size + self._active).ravel()
+        rows = codes[self._columns] * self._strides + self._starts
+        return (rows[:, None] + self._active).ravel()
 
     def action_values(self, description):
         return self.weights[:, description].sum(axis=1)

@@ -1,7 +1,7 @@
-"""Arrival learners for continual learning: plain gradient descent, experience replay, and elastic weights.
+"""Arrival learners that forget, and two remedies: blockwise regression, gradient descent, replay, elastic weights.
 
-All three learn by gradient steps, so later answers overwrite earlier ones. `LinearArrivalQ`, their base class, doesn't
-forget in this way: its Bayesian regression weights all answers equally, as a replay of all of them would.
+`LinearArrivalQ`, their base class, weights all answers equally, in whatever order they came: its regression is exact.
+Here later answers overwrite earlier ones, since less is stored than the full covariance.
 """
 
 import numpy as np
@@ -9,6 +9,29 @@ import numpy as np
 from pushlab.agents.arrivals import CACHE, LinearArrivalQ
 from pushlab.agents.protocol import FLOATS
 from pushlab.utils.arguments import validate_integer, validate_number
+
+
+class BlockwiseArrivalQ(LinearArrivalQ):
+    """Bayesian regression without covariance between rows of weights, an approximation that depends on the order.
+
+    The shared weights and those of each app and subject keep a covariance of their own. After each answer the
+    covariance between different rows is dropped (assumed density filtering), so later answers count more.
+
+    Source:
+        Minka (2001), Expectation propagation for approximate Bayesian inference, UAI.
+    """
+
+    name = "blockwise"
+
+    def begin(self, env, seed):
+        super().begin(env, seed)
+        rows = np.arange(self.weights.shape[1]) // self._features.size
+        self._is_same_row = rows[:, None] == rows
+
+    def update_value(self, description, action, target):
+        super().update_value(description, action, target)
+        if action != CACHE:
+            self.covariances[action] *= self._is_same_row
 
 
 class SGDArrivalQ(LinearArrivalQ):
@@ -118,7 +141,7 @@ class ElasticArrivalQ(SGDArrivalQ):
         "fisher": FLOATS,
     }
 
-    def __init__(self, strength: float = 100.0):
+    def __init__(self, strength: float = 10.0):
         super().__init__()
         self.strength = validate_number("strength", strength, 0)
         self.anchor = None
