@@ -162,7 +162,7 @@ class NotificationLearner(Agent):
         self._rng = agent_rng(seed)
         # By number: descriptions on arrival, (description, action) of decisions without an answer yet, and the cached
         # notifications.
-        self._arrivals = {}
+        self._arrival_descriptions = {}
         self._pending = {}
         self._cache = {}
         # The last number taken from the cache at this moment, and the number that has just arrived.
@@ -248,7 +248,7 @@ class NotificationLearner(Agent):
         if number != NO_NOTIFICATION and next_info["hand"] != number:
             codes = observation[self._hand_columns].copy()
             description = self.describe(codes, observation)
-            self._arrivals.setdefault(number, description)
+            self._arrival_descriptions.setdefault(number, description)
             if action == SHOW or action == DISMISS:
                 self._pending[number] = description, action
             else:  # cached by the agent, or after too many forbidden actions
@@ -295,7 +295,7 @@ class NotificationLearner(Agent):
         if status != self._unseen_code or not self.imputes_missed:
             return self._status_rewards[status]
         opened, refused, missed, spared = self._status_rewards[status + 1 : status + 5]
-        value = self.action_values(self._arrivals[number])[SHOW]
+        value = self.action_values(self._arrival_descriptions[number])[SHOW]
         probability = min(max((value - refused) / (opened - refused), 0.0), 1.0)
         return probability * missed + (1 - probability) * spared
 
