@@ -82,7 +82,7 @@ def run_one(user: str, agent: str, feedback: str, seed: int) -> dict[str, Any]:
     Returns:
         `runs`, one row of means over the days, and `days`, one row per day.
     """
-    learner = AGENTS[agent]()
+    learner: Any = AGENTS[agent]()
     if feedback != NO_FEEDBACK:
         observable, learner.imputes_missed = FEEDBACK[feedback]
         env = gym.make("pushlab/push-v0", user=user, days="train", feedback=observable)
