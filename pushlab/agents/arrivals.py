@@ -122,16 +122,24 @@ class NotificationLearner(Agent):
     answer is credited to the decision that caused it. The cost of not looking at the cache (`idle`) is divided evenly
     among the cached notifications.
 
+    With observed feedback (see `pushlab.envs.push.world.Push`) a notification that was never shown has no answer. The
+    value V of showing gives the probability of an open, p = (V - refused) / (opened - refused), in the situation of the
+    arrival. With `imputes_missed` the reward of never showing is p * missed + (1 - p) * spared, from the weights that
+    the environment's designer chose. Only exploration shows enough notifications to estimate p.
+
     A subclass describes a notification in a context, and stores the values of descriptions.
 
     Attributes:
         epsilon: Initial fraction of random decisions.
         decay_episodes: Number of episodes in which epsilon decreases linearly towards 0. It stops at a tenth.
+        imputes_missed: Whether to estimate the reward of notifications that were never shown, if the environment has
+            observed feedback; otherwise the reward is 0.
         episodes: Number of episodes learned from.
     """
 
     epsilon = 0.2
     decay_episodes = 200.0
+    imputes_missed = False
     state_attributes = {"episodes": int}
 
     def __init__(self):
@@ -148,8 +156,13 @@ class NotificationLearner(Agent):
         self._waiting_code = world.status_names.index("waiting")
         self._unseen_code = world.status_names.index("unseen")
         self._status_rewards = world.status_rewards.tolist()
+        # With observed feedback, unseen is the final status of notifications that were never shown.
+        is_observed = getattr(world, "feedback", "full") == "observed"
+        self._first_final = self._unseen_code + (not is_observed)
         self._rng = agent_rng(seed)
-        # By number: (description, action) of decisions without an answer yet, and the cached notifications.
+        # By number: descriptions on arrival, (description, action) of decisions without an answer yet, and the cached
+        # notifications.
+        self._arrival_descriptions = {}
         self._pending = {}
         self._cache = {}
         # The last number taken from the cache at this moment, and the number that has just arrived.
@@ -235,6 +248,7 @@ class NotificationLearner(Agent):
         if number != NO_NOTIFICATION and next_info["hand"] != number:
             codes = observation[self._hand_columns].copy()
             description = self.describe(codes, observation)
+            self._arrival_descriptions.setdefault(number, description)
             if action == SHOW or action == DISMISS:
                 self._pending[number] = description, action
             else:  # cached by the agent, or after too many forbidden actions
@@ -254,10 +268,10 @@ class NotificationLearner(Agent):
         cost = reward_change(info, next_info, "wait", "idle")
         cost /= max(len(self._cache), 1)
         for number in list(self._pending):
-            if statuses[number] > self._unseen_code:
+            if statuses[number] >= self._first_final:
                 description, action = self._pending.pop(number)
                 if learning:
-                    reward = self._status_rewards[statuses[number]]
+                    reward = self._final_reward(number, statuses[number])
                     self.update_value(description, action, reward)
         for number, cached in list(self._cache.items()):
             is_expired = statuses[number] != self._waiting_code
@@ -266,7 +280,7 @@ class NotificationLearner(Agent):
             if not learning:
                 continue
             if is_expired:
-                following = self._status_rewards[statuses[number]]
+                following = self._final_reward(number, statuses[number])
             else:
                 description = self.describe(cached.codes, next_observation)
                 following = max(self.action_values(description))
@@ -275,6 +289,15 @@ class NotificationLearner(Agent):
             if not is_expired:
                 cached.description = description
                 cached.cost = 0.0
+
+    def _final_reward(self, number, status):
+        """Return the reward of a final status. With `imputes_missed` that of unseen is its expected value."""
+        if status != self._unseen_code or not self.imputes_missed:
+            return self._status_rewards[status]
+        opened, refused, missed, spared = self._status_rewards[status + 1 : status + 5]
+        value = self.action_values(self._arrival_descriptions[number])[SHOW]
+        probability = min(max((value - refused) / (opened - refused), 0.0), 1.0)
+        return probability * missed + (1 - probability) * spared
 
 
 def reward_change(info, next_info, *parts):
