@@ -19,6 +19,7 @@ from pushlab.agents.push import ContextFeatures
 from pushlab.agents.weight_posterior import update_weights
 from pushlab.users.days import SLOTS, slot_number
 from pushlab.utils.arguments import require
+from pushlab.utils.compiled import compiled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -368,6 +369,26 @@ class QTable(NotificationLearner):
         return pd.DataFrame(rows)
 
 
+@compiled
+def active_weights(codes, columns, strides, starts, features):
+    """Return the indices of the active weights, those of the features in each row of weights, (columns * features,)."""
+    active = np.empty((len(columns), len(features)), np.int64)
+    for row in range(len(columns)):
+        active[row] = codes[columns[row]] * strides[row] + starts[row] + features
+    return active.ravel()
+
+
+@compiled
+def sum_weights(weights, active):
+    """Return the sums of the active weights for show, dismiss and cache."""
+    show = dismiss = cache = 0.0
+    for index in active:
+        show += weights[0, index]
+        dismiss += weights[1, index]
+        cache += weights[2, index]
+    return show, dismiss, cache
+
+
 class LinearArrivalQ(NotificationLearner):
     """Q-learning with values that are sums of weights, so that similar notifications share their experience.
 
@@ -442,11 +463,11 @@ class LinearArrivalQ(NotificationLearner):
         if self._last_observation is not observation:
             self._last_observation = observation
             self._active = self._features.active(observation)
-        rows = codes[self._columns] * self._strides + self._starts
-        return (rows[:, None] + self._active).ravel()
+        rows = self._columns, self._strides, self._starts
+        return active_weights(codes, *rows, self._active)
 
     def action_values(self, description):
-        return self.weights.take(description, axis=1).sum(axis=1)
+        return sum_weights(self.weights, description)
 
     def update_value(self, description, action, target):
         if action == CACHE:
@@ -457,6 +478,6 @@ class LinearArrivalQ(NotificationLearner):
 
     def _gradient_step(self, description, action, target):
         """Move the active weights by a step of stochastic gradient descent."""
-        weights = self.weights[action]
-        error = target - weights[description].sum()
-        weights[description] += self.rate * error / len(description)
+        error = target - self.action_values(description)[action]
+        step = self.rate * error / len(description)
+        self.weights[action][description] += step
