@@ -245,6 +245,12 @@ AGENTS = {
         (140, 0.775, 66, 0),
     ),
     "ShowAll": (agents.ShowAll, ARRIVALS, {}, (66, 1, 14, 0)),
+    "BlockwiseArrivalQ": (
+        agents.BlockwiseArrivalQ,
+        ARRIVALS,
+        {},
+        (0, 0, 0, 0),
+    ),
     "SGDArrivalQ": (
         agents.SGDArrivalQ,
         ARRIVALS,
