@@ -2,11 +2,13 @@
 
     python studies/causal.py --out data/causal
 
-writes four tables, in about twenty minutes on one core:
+writes five tables, in about half an hour on one core:
 
 - `kinds.csv`: errors of the four standard estimators of the average effect, and the coverage of their 95 % intervals,
   for each simulator's own experiment and each kind of data set: 200 data sets of 500 units, each with its own seed
 - `sizes.csv`: the same for confounded data sets of other sizes, 100 of each
+- `nuisances.csv`: the same for doubly robust estimators with a curved and with a linear outcome model, with and without
+  cross-fitting, on one simulator, 200 data sets of each size
 - `clips.csv`: the same for inverse weighting on one simulator, 200 data sets of 400 units, for several strengths of the
   confounder's effect on the decision and several limits of propensities
 - `policies.csv`: the value of policies learned from 100 logs that include the confounder, and from the same logs
@@ -29,8 +31,10 @@ from threadpoolctl import threadpool_limits
 from pushlab.causal import (
     KINDS,
     CausalData,
+    DifferenceInMeans,
     DoublyRobust,
     InverseWeighting,
+    RegressionAdjustment,
     errors_by_size,
     experiment,
     repeat_estimates,
@@ -40,11 +44,12 @@ from pushlab.experiments.cells import Cell, run_cells
 from pushlab.utils.seeds import episode_seed
 
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
-SIMULATOR = "zika"  # of clips and policies
+SIMULATOR = "zika"  # of nuisances, clips and policies
 UNITS = 500
 DRAWS = 200
 FEWER_DRAWS = 100
 SIZES = (50, 100, 200, 400, 800, 1600)
+NUISANCE_SIZES = (50, 400, 1600)
 STRENGTHS = (1.0, 3.0)
 CLIPS = (0.0, 0.005, 0.02, 0.05, 0.1)
 CLIPPED_UNITS = 400
@@ -63,6 +68,37 @@ def kinds(model: str) -> pd.DataFrame:
 def sizes(model: str) -> pd.DataFrame:
     """Summarise the estimators on confounded data sets of several sizes."""
     return errors_by_size(model, SIZES, draws=FEWER_DRAWS)
+
+
+def nuisances(model: str) -> pd.DataFrame:
+    """Summarise doubly robust estimators by outcome model, folds and size, beside two simpler estimators.
+
+    `rmse_se` is the standard error of the rmse over the data sets, by the delta method.
+    """
+    variants = {
+        "curved, cross-fitted": DoublyRobust(),
+        "linear, cross-fitted": DoublyRobust(LinearRegression()),
+        "curved, not cross-fitted": DoublyRobust(folds=1),
+        "linear, not cross-fitted": DoublyRobust(LinearRegression(), folds=1),
+    }
+    estimators = [DifferenceInMeans(), RegressionAdjustment()]
+    for name, estimator in variants.items():
+        estimator.name = name
+        estimators.append(estimator)
+    draws = pd.concat(
+        [
+            repeat_estimates(model, "confounded", size, DRAWS, estimators)
+            for size in NUISANCE_SIZES
+        ],
+        ignore_index=True,
+    )
+    draws["squared_error"] = (draws["estimate"] - draws["truth"]) ** 2
+    groups = draws.groupby(["kind", "n", "estimator"], sort=False)
+    error = groups["squared_error"].sem().to_numpy()
+    table = summary(draws)
+    position = table.columns.get_loc("rmse") + 1
+    table.insert(position, "rmse_se", error / (2 * table["rmse"]))
+    return table
 
 
 def clips(model: str) -> pd.DataFrame:
@@ -147,6 +183,7 @@ def run_one(table: str, model: str) -> dict[str, pd.DataFrame]:
     functions = {
         "kinds": kinds,
         "sizes": sizes,
+        "nuisances": nuisances,
         "clips": clips,
         "policies": policies,
     }
@@ -160,8 +197,7 @@ def main(
     """Run the study and write its tables."""
     parts = [
         *product(("kinds", "sizes"), MODELS),
-        ("clips", SIMULATOR),
-        ("policies", SIMULATOR),
+        *product(("nuisances", "clips", "policies"), [SIMULATOR]),
     ]
     grid = [
         Cell({"table": table, "model": model}, run_one, (table, model))

@@ -154,10 +154,17 @@ def proportion_interval(source, true):
     return estimate.proportion_interval(successes, source.runs)
 
 
-def is_not_significant(paired, source, true):
+def is_not_significant(source, true):
     """Return whether the permutation test finds no difference."""
-    samples = source.draw(), source.draw()
-    return estimate.permutation_test(*samples, paired, resamples=999).p_value > 0.05
+    test = estimate.permutation_test(source.draw(), source.draw(), resamples=999)
+    return test.p_value > 0.05
+
+
+def is_not_later(source, true):
+    """Return whether the log-rank test of pairs that share half of the variance finds no difference."""
+    times = np.exp(source.draw(2, source.runs) + source.draw())
+    times = np.where(times > np.exp(1), np.inf, times)
+    return estimate.paired_log_rank_test(*times, np.exp(1)).p_value > 0.05
 
 
 def is_detected(source, true):
@@ -190,11 +197,11 @@ def positive_share(scores):
     return (scores > 0).mean(axis=(-2, -1))
 
 
-def correlated_mean_interval(source, true):
+def correlated_mean_interval(shared_seeds, source, true):
     """Return the interval of the mean score if all tasks of a run share half of the variance."""
     noise = source.draw(source.runs, 1) + source.draw(source.runs, source.tasks)
     scores = source.centre + source.spread * (noise / 2**0.5)
-    return estimate.stratified_interval(scores, mean)
+    return estimate.stratified_interval(scores, mean, shared_seeds=shared_seeds)
 
 
 def mean(scores):
@@ -271,16 +278,21 @@ METHODS: dict[str, tuple[Callable, Callable]] = {
     "crossed_bootstrap": (crossed_bootstrap, zero),
     "median_time": (median_time, true_median),
     "share_interval": (proportion_interval, true_share),
-    "permutation_test, paired": (partial(is_not_significant, True), zero),
-    "permutation_test, unpaired": (partial(is_not_significant, False), zero),
+    "permutation_test": (is_not_significant, zero),
+    "paired_log_rank_test": (is_not_later, zero),
     "power": (is_detected, true_difference),
     "probability_of_improvement": (
         partial(improvement_interval, SHIFT),
         partial(true_improvement, SHIFT),
     ),
     "performance_profile": (profile_interval, true_tail),
-    "mean, runs share their luck": (correlated_mean_interval, true_mean),
 }
+CORRELATED = {
+    "mean, runs share their luck": False,
+    "mean, runs share their luck, shared_seeds": True,
+}
+for name, shared_seeds in CORRELATED.items():
+    METHODS[name] = (partial(correlated_mean_interval, shared_seeds), true_mean)
 for name, statistic in STATISTICS.items():
     METHODS[name] = (partial(score_interval, statistic), partial(true_score, statistic))
 for name, shift in IMPROVEMENTS.items():
@@ -319,7 +331,7 @@ def run_one(method: str, kind: str, runs: int, tasks: int, studies: int) -> list
 
 def rows_of(method: str) -> list[tuple]:
     """Return the settings to simulate for a method: (method, distribution, runs, tasks)."""
-    if method == "mean, runs share their luck":
+    if method in CORRELATED:
         return [(method, "normal", runs, TASKS) for runs in RUNS]
     is_main_score = method in (*STATISTICS, "probability_of_improvement")
     kinds = [*DISTRIBUTIONS]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import StratifiedKFold
 
 from pushlab import causal, plots
@@ -130,10 +131,11 @@ def test_estimates_and_standard_errors_agree_with_other_computations():
     assert found["covers"].isna().all()
 
 
-def test_doubly_robust_scores_are_predictions_plus_weighted_errors():
+@pytest.mark.parametrize("outcome_model", [ridge, LinearRegression])
+def test_doubly_robust_scores_are_predictions_plus_weighted_errors(outcome_model):
     """Each unit is predicted by models fitted to the other folds."""
     columns = DATA.covariates.to_numpy()
-    found = causal.DoublyRobust().scores(
+    found = causal.DoublyRobust(outcome_model()).scores(
         columns, TREATED, OUTCOME, np.random.default_rng(0)
     )
     seed = int(np.random.default_rng(0).integers(2**31))
@@ -141,7 +143,7 @@ def test_doubly_robust_scores_are_predictions_plus_weighted_errors():
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     for train, test in folds.split(x, TREATED):
         chosen = [train[TREATED[train] == arm] for arm in (False, True)]
-        models = [ridge().fit(x[rows], OUTCOME[rows]) for rows in chosen]
+        models = [outcome_model().fit(x[rows], OUTCOME[rows]) for rows in chosen]
         without, treated = (model.predict(x[test]) for model in models)
         chances = logistic(penalty=1.0).fit(x[train], TREATED[train])
         e = np.clip(chances.predict_proba(x[test])[:, 1], 0.02, 0.98)

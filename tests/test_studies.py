@@ -135,8 +135,8 @@ def test_the_stored_coverage_is_reproduced(method):
 def test_the_causal_tables_have_the_stored_columns():
     study = load_script("causal")
     study.DRAWS = study.FEWER_DRAWS = 2
-    study.SIZES = (50,)
-    for name in ("kinds", "sizes", "clips", "policies"):
+    study.SIZES = study.NUISANCE_SIZES = (50,)
+    for name in ("kinds", "sizes", "nuisances", "clips", "policies"):
         table = pd.DataFrame(study.run_one(name, "zika")[name])
         stored = pd.read_csv(data_dir() / "causal" / f"{name}.csv")
         assert set(stored) == {*table, "model"}

@@ -2,10 +2,12 @@
 
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 
 class Rejected(Exception):
@@ -32,6 +34,41 @@ def require(condition: Any, reason: str, hint: str, earned: int = 0) -> None:
     """
     if not condition:
         raise Rejected(reason, hint, earned)
+
+
+def is_close(answer: Any, expected: Any, tolerance: float = 1e-6) -> bool:
+    """Return whether numbers agree; False if their shapes differ.
+
+    Args:
+        answer: A number or an array of numbers.
+        expected: The numbers to compare with.
+        tolerance: Largest difference.
+    """
+    answer = np.asarray(answer, float)
+    return answer.shape == np.shape(expected) and np.allclose(
+        answer, expected, rtol=0, atol=tolerance
+    )
+
+
+def reject_mistakes(
+    answer: Any,
+    mistakes: Iterable[tuple[Any, str, str]],
+    earned: int = 0,
+    tolerance: float = 1e-6,
+) -> None:
+    """Reject an answer that equals the result of a known mistake.
+
+    Args:
+        answer: A number or an array of numbers.
+        mistakes: Rows of (result of the mistake, reason, hint).
+        earned: Points of an answer that fails here.
+        tolerance: Largest difference of equal numbers.
+
+    Raises:
+        Rejected: If the answer is one of the results.
+    """
+    for result, reason, hint in mistakes:
+        require(not is_close(answer, result, tolerance), reason, hint, earned)
 
 
 def is_placeholder(answer: Any) -> bool:

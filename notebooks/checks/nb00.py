@@ -3,7 +3,7 @@
 import gymnasium as gym
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, is_close, reject_mistakes, require
 from pushlab.challenges.challenge import episode_uniforms
 from pushlab.envs.evalumap import EvalUMAP1
 from pushlab.metrics import estimate
@@ -19,14 +19,9 @@ POINTS = {(False, False): 0, (True, True): 1, (False, True): 2, (True, False): -
 def reward_of_an_answer(reward_of):
     rewards = {(actual, opened): reward_of(actual, opened) for actual, opened in POINTS}
     require(
-        all(isinstance(value, (int, float, np.number)) for value in rewards.values()),
+        all(np.asarray(value).dtype.kind in "biuf" for value in rewards.values()),
         "`reward_of` does not always return a number",
         "Return 2, 1, 0 or -1 in every branch of the function",
-    )
-    require(
-        len(set(rewards.values())) > 1,
-        "The reward is always the same",
-        "Use both arguments",
     )
     swapped = {(actual, opened): POINTS[opened, actual] for actual, opened in POINTS}
     require(
@@ -34,22 +29,12 @@ def reward_of_an_answer(reward_of):
         "The two arguments are swapped",
         "`actual` is about the real notification, `opened` about ours",
     )
-    require(
-        rewards[True, False] < 0,
-        "There is no penalty if the real notification was opened and ours was not",
-        "Look at the row *opened* and the column *ours was dismissed*",
-    )
-    require(
-        rewards[False, True] > rewards[True, True],
-        "An open of ours earns no more if the real one was dismissed",
-        "Look at the column *ours was opened*: its two rows differ",
-    )
-    wrong = [case for case in POINTS if abs(rewards[case] - POINTS[case]) > 1e-9]
-    require(
-        not wrong,
-        f"{len(wrong)} of the four cases differ from the table",
-        "Compare case by case with the table",
-    )
+    for actual, opened in POINTS:
+        require(
+            rewards[actual, opened] == POINTS[actual, opened],
+            f"With actual {actual} and opened {opened} it returns {rewards[actual, opened]}",
+            "`actual` chooses the row of the table, `opened` its column: compare all four cases",
+        )
     return "All four cases are right."
 
 
@@ -106,15 +91,16 @@ def your_own_policy(my_policy, user):
         "Change the notification of a slot with many arrivals",
     )
     common = distinct[np.argsort(-counts)[:4]]
-    constant = [
-        _mean_rewards(user, np.tile(codes_of_one, (len(codes), 1)))
-        for codes_of_one in common
-    ]
-    advantage = estimate.paired_interval(rewards, max(constant, key=np.mean))
+    constant = [_mean_rewards(user, np.tile(one, (len(codes), 1))) for one in common]
+    best = int(np.mean(constant, axis=1).argmax())
+    advantage = estimate.paired_interval(rewards, constant[best])
+    words = schema.decode_one(common[best])
+    name = f"{words['subject']} from {words['postingApp']}"
     require(
         advantage.low > 0,
-        f"Sending one of its notifications always does as well: the difference is {advantage} points per push",
-        "The gain comes from the notification, not yet from its time. In which slot is your best one opened least?",
+        f"Sending {name} always {'earns more' if advantage.high < 0 else 'may earn as much'}: "
+        f"your policy less that is {advantage} points per push",
+        "The gain comes from this notification, not yet from its time. In which slot is it opened least?",
         earned=2,
     )
     return f"{gain} points per push more than the headlines, over ten seeds that you have not seen."
@@ -125,8 +111,8 @@ def _require_existing(words, user):
     for name in LINKED:
         require(
             not (words[name] == "other").any(),
-            f"It sends an unknown {name}",
-            "Read the warning above the verdict: it shows the nearest known word",
+            f"It sends a {name} that the data do not have",
+            "Compare the spelling of your words with a row of `user.catalogue`",
         )
     history = user.schema.notification.decode(user.history.notification_codes)
     combinations = set()
@@ -160,8 +146,8 @@ def _mean_rewards(user, codes, seeds=range(100, 110)):
 class Counter(gym.Env):
     """Environment that shows a number and rewards the action that repeats it.
 
-    The reward is 1 in the first episode, 2 in the second, and so on. An episode ends after `end`
-    steps, truncated if `is_truncated`, else terminated.
+    The reward is 1 in the first episode, 2 in the second, and so on, and twice as much in the last
+    step. An episode ends after `end` steps, truncated if `is_truncated`, else terminated.
     """
 
     def __init__(self, end=1000, is_truncated=False):
@@ -181,6 +167,7 @@ class Counter(gym.Env):
         reward = float(episode * (action == 100 * episode + self.step_count))
         self.step_count += 1
         over = self.step_count >= self.end
+        reward *= 1 + over
         observation = np.array([100 * episode + self.step_count])
         terminated = over and not self.is_truncated
         return observation, reward, terminated, over and self.is_truncated, {}
@@ -200,10 +187,14 @@ def the_loop_in_your_own_words(play):
         f"`reset` was called {len(env.seeds)} times for 3 episodes",
         "Call `reset` once per episode",
     )
+    pushes = f"An episode had {env.step_count} pushes, not 6 as `steps` requires"
     require(
-        env.step_count == 6,
-        f"An episode had {env.step_count} steps, not 6 as `steps` requires",
-        "Call `env.step` in a loop",
+        env.step_count <= 6,
+        pushes,
+        "Stop after `steps` pushes, also if the environment goes on",
+    )
+    require(
+        env.step_count == 6, pushes, "Call `env.step` in a loop, once for each push"
     )
     expected = np.array([1, 2, 3])  # reward per push in each episode
     require(
@@ -244,8 +235,14 @@ def the_loop_in_your_own_words(play):
             earned=1,
         )
         require(
-            np.allclose(means, expected[:2]),
-            f"The mean of an episode that ended early is {means[0]:.2f}, not 1",
+            not np.allclose(means, expected[:2]),
+            "The reward of the last push of an episode is missing",
+            "Collect the reward before you leave the loop",
+            earned=1,
+        )
+        require(
+            np.allclose(means, 1.25 * expected[:2]),
+            f"The mean of the rewards 1, 1, 1, 2 of an episode that ended early is {means[0]:.2f}",
             "Divide by the number of pushes before the end",
             earned=1,
         )
@@ -269,50 +266,54 @@ def a_paired_interval(paired):
         differences = ours - theirs
         half = (high - low) / 2
         require(
-            abs(mean - expected.mean) < 1e-9,
+            low == mean or not is_close(low, expected.mean),
+            "The mean comes second",
+            "Return the mean first, then the lower and the upper end",
+        )
+        require(
+            is_close(mean, expected.mean),
             f"The middle is {mean:.3f}, but the mean difference is {expected.mean:.3f}",
             "Subtract episode by episode, `ours - theirs`, then average",
         )
         require(
             half > 0,
-            "The interval has no width",
-            "Its ends are the mean minus and plus half the width",
+            f"It runs from {low:.3f} to {high:.3f}",
+            "Its ends are the mean minus, and then plus, half the width",
         )
         require(
-            abs(low + high - 2 * mean) < 1e-9,
+            is_close(low + high, 2 * mean),
             "The mean is not in the middle",
             "Both ends must be equally far from the mean",
         )
         quantile = t.ppf(0.975, n - 1)
-        unpaired = (np.var(ours, ddof=1) + np.var(theirs, ddof=1)) ** 0.5
-        require(
-            abs(half - quantile * unpaired / n**0.5) > 1e-6,
-            "The interval combines the two spreads, so it is not paired",
-            "Take the standard deviation of the differences: shared luck cancels in them",
-            earned=1,
+        unpaired = "The interval combines the two spreads, so it is not paired"
+        cancels = "Take the standard deviation of the differences: shared luck cancels in them"
+        spread = differences.std(ddof=1)
+        both = np.var(ours) + np.var(theirs)
+        mistakes = (
+            ((both / n) ** 0.5, unpaired, cancels),
+            ((both / (n - 1)) ** 0.5, unpaired, cancels),
+            (
+                spread,
+                f"With {n} episodes it is as wide as with one",
+                "Divide the standard deviation by the root of the number of episodes",
+            ),
+            (
+                differences.std() / n**0.5,
+                "The standard deviation divides by n",
+                "Use `ddof=1`: the mean was estimated from the same numbers",
+            ),
+            (
+                spread / n,
+                f"With {n} episodes it reaches {half:.3f} up and down",
+                "The spread of a mean falls with the *root* of the number of episodes",
+            ),
         )
+        reject_mistakes(half / quantile, mistakes, earned=1)
         require(
-            half < 0.99 * quantile * differences.std(),
-            f"With {n} episodes it is as wide as with one",
-            "Divide the standard deviation by the root of the number of episodes",
-            earned=1,
-        )
-        require(
-            abs(half / (quantile * differences.std() / n**0.5) - 1) > 1e-6,
-            "The standard deviation divides by n",
-            "Use `ddof=1`: the mean was estimated from the same numbers",
-            earned=1,
-        )
-        require(
-            abs(half / (quantile * differences.std(ddof=1) / n) - 1) > 1e-6,
-            f"With {n} episodes it reaches {half:.3f} up and down",
-            "The spread of a mean falls with the *root* of the number of episodes",
-            earned=1,
-        )
-        require(
-            abs(half - expected.high + expected.mean) < 1e-6,
+            is_close(half, expected.high - mean),
             f"Half the width is {half:.3f} with {n} episodes",
-            "With few episodes 1.96 is too small: use Student's t for 0.975 and n - 1",
+            "Use Student's t for 0.975 and n - 1: 1.96 is too small for few episodes, and 0.95 for two ends",
             earned=1,
         )
     return "It agrees with `estimate.paired_interval` for 30 episodes and for 4."

@@ -64,6 +64,7 @@ def effect_of_an_item(next_preference):
 def a_user_of_your_own(Contrary):
     items = np.array([[0.3, 0.0], [0.2, 0.35], [-0.5, 0.87], [-0.49, -0.09]])
     model = Contrary()
+    gains = {}  # what an item gains by being shown, by its engagement before
     for preference in random_preferences(40, seed=2):
         for item in range(4):
             after = model.user_preference_dynamics(preference.copy(), item, items)
@@ -73,14 +74,8 @@ def a_user_of_your_own(Contrary):
                 "Divide by the length after the move",
             )
             engagement = preference @ items[item]
-            engagement_after = after @ items[item]
-            gain = engagement_after - engagement
-            require(
-                engagement_after < engagement - 1e-6
-                or engagement < -0.99 * np.linalg.norm(items[item]),
-                f"An item of engagement {engagement:.2f} gained {gain:+.2f} by being shown",
-                "Contrary to every item: subtract the item, whether the user liked it or not",
-            )
+            if engagement > -0.99 * np.linalg.norm(items[item]):
+                gains[engagement] = after @ items[item] - engagement
             rewards = [
                 model.reward_function(preference.copy(), item, items) for _ in range(20)
             ]
@@ -90,6 +85,21 @@ def a_user_of_your_own(Contrary):
                 f"but preference · item is {engagement:.2f}",
                 "Leave the reward as it is: only the drift changes",
             )
+    require(
+        np.ptp(list(gains.values())) > 1e-6,
+        "The user ignores what is shown",
+        "Subtract a part of the item from the state",
+    )
+    engagement = max(gains, key=gains.get)
+    gain = gains[engagement]
+    remedy = "subtract the item, and do not add it"
+    if engagement < 0:
+        remedy = "without the factor preference · item, disliked items repel, too"
+    require(
+        gain < -1e-6,
+        f"An item of engagement {engagement:.2f} has {engagement + gain:.2f} after it was shown, which is not less",
+        f"The user turns away from everything: {remedy}",
+    )
     lost = greedy_return(None, items) - greedy_return(model, items)
     require(
         lost > 1,
@@ -172,7 +182,7 @@ def importance_sampling(weights_of, weighted_mean):
     )
     require(
         is_close(answer, (expected * returns).sum() / expected.sum()),
-        f"The weighted mean is {answer!r:.20}",
+        f"The weighted mean is {np.round(answer, 3)}",
         "Try two episodes: with weights 3 and 1 and returns 1 and 0 the mean is 3/4",
         earned=1,
     )
@@ -200,6 +210,16 @@ def the_direct_method(fitted_values):
         not is_close(last, 2.0),
         "The last step has the value of the best action",
         "The new policy does not always take the best action: weight the actions by its probabilities",
+    )
+    require(
+        not is_close(last, 0.9),
+        "The values of the actions are weighted and then divided by their number",
+        "The probabilities add up to 1 already: sum, not mean",
+    )
+    require(
+        not is_close(last, 2.1),
+        "The last step has the value of the step before it",
+        "Nothing follows the last step: begin there and go backward",
     )
     require(
         abs(last - 1.0) > 0.15,
@@ -232,66 +252,171 @@ def the_direct_method(fitted_values):
     return "From the last step backward: the reward, plus the value of the next step under the new policy."
 
 
+def backward(rewards, weights, action_values, state_values):
+    """Return the doubly robust value of each episode if `weights` stand for the ratios."""
+    corrected = np.zeros(len(rewards))
+    for step in reversed(range(rewards.shape[1])):
+        residual = rewards[:, step] + corrected - action_values[:, step]
+        corrected = state_values[:, step] + weights[:, step] * residual
+    return corrected
+
+
+def mistakes_of_one_step(reward, ratio, action_value, state_value):
+    """Return wrong values of episodes of one step, each with a reason and a hint."""
+    residual = reward - action_value
+    return [
+        (
+            state_value,
+            "This is the direct method alone",
+            "Add the weighted residual, step by step",
+        ),
+        (
+            state_value + residual,
+            "The residuals are not weighted",
+            "The ratio compares the probabilities of this action under the new and the old policy",
+        ),
+        (
+            state_value + residual / ratio,
+            "The residuals are divided by the ratios",
+            "What the new policy does more often counts more: multiply",
+        ),
+        (
+            state_value + ratio * reward,
+            "The reward is added in full",
+            "The model has already predicted a part of it: subtract its value of this action",
+        ),
+        (
+            ratio * reward,
+            "This is importance sampling without a model",
+            "Begin with the model's value of the observation",
+        ),
+        (
+            ratio * (state_value + residual),
+            "The ratio multiplies the model's value, too",
+            "It weights the bracket only: the value of the observation stands before it",
+        ),
+        (
+            state_value - ratio * residual,
+            "The correction has the wrong sign",
+            "The residual is what came out, less what the model said",
+        ),
+        (
+            state_value + ratio * (reward - state_value),
+            "The residual subtracts V, the model's value of the observation",
+            "The reward belongs to the action that was taken: subtract Q, `action_values`",
+        ),
+        (
+            action_value + ratio * residual,
+            "It begins with Q of the action taken",
+            "Begin with V, `state_values`: what the new policy is expected to get",
+        ),
+        (
+            action_value + ratio * (reward - state_value),
+            "The two arrays of the model have changed places",
+            "V, `state_values`, stands before the bracket and Q, `action_values`, inside",
+        ),
+    ]
+
+
+def mistakes_of_several_steps(rewards, ratios, action_values, state_values):
+    """Return wrong values of episodes, right for one step, each with a reason and a hint."""
+    cumulative = ratios.cumprod(axis=1)
+    later = ratios[:, ::-1].cumprod(axis=1)[:, ::-1]
+    product = np.repeat(cumulative[:, -1:], ratios.shape[1], axis=1)
+    next_values = np.hstack([state_values[:, 1:], np.zeros((len(rewards), 1))])
+    errors = rewards - action_values
+    residuals = errors + next_values
+    first = state_values[:, 0]
+    arrays = (rewards, ratios, action_values, state_values)
+    forward = backward(*[array[:, ::-1] for array in arrays])
+    own_ratio = (
+        "Take the ratio of this step alone. The corrected value goes back to the step "
+        "before, which multiplies it by its own ratio: the product arises by itself"
+    )
+    bracket = "What came out is the reward and the corrected value of the later steps: both stand in the bracket"
+    return [
+        (
+            backward(rewards, cumulative, action_values, state_values),
+            "Each step has the product of all ratios up to it, so early ratios count several times",
+            own_ratio,
+        ),
+        (
+            backward(rewards, later, action_values, state_values),
+            "Each step has the product of all ratios from it on, so late ratios count several times",
+            own_ratio,
+        ),
+        (
+            backward(rewards, product, action_values, state_values),
+            "Each step has the weight of the complete episode, so ratios count several times",
+            own_ratio,
+        ),
+        (
+            first + (ratios * residuals).sum(axis=1),
+            "In your sum each residual has the ratio of its own step only",
+            "Earlier choices count, too: multiply the ratios up to this step, or go backward as in the equation",
+        ),
+        (
+            first + (product * residuals).sum(axis=1),
+            "In your sum each residual has the weight of the complete episode",
+            "A residual does not depend on later choices: multiply the ratios up to this step only",
+        ),
+        (
+            first + product[:, 0] * (rewards.sum(axis=1) - action_values[:, 0]),
+            "The complete return is corrected at once",
+            "Correct each step by its own residual, from the last step backward",
+        ),
+        (
+            first + (cumulative * errors).sum(axis=1),
+            "The residuals leave out what follows the reward",
+            bracket,
+        ),
+        (
+            first + ratios[:, 0] * errors[:, 0],
+            "Only the first step is corrected, and by its reward alone",
+            bracket,
+        ),
+        (
+            first + ratios[:, 0] * residuals[:, 0],
+            "The next step has the model's value, not the corrected one",
+            "In the bracket stands the estimate of the later steps that the loop has just computed",
+        ),
+        (
+            (state_values + ratios * errors).sum(axis=1),
+            "The later steps are added outside the bracket",
+            "They belong inside, beside the reward: the ratio weights them, and Q predicts them, too",
+        ),
+        (
+            forward,
+            "It goes forward, from the first step to the last",
+            "A step needs the value of the one after it: begin with the last",
+        ),
+    ]
+
+
 @check(5, points=3)
 def doubly_robust(doubly_robust):
-    rewards, ratios, action_values, state_values = random_log(seed=5)
-    answer = np.asarray(
-        doubly_robust(rewards, ratios, action_values, state_values), float
-    )
+    arrays = random_log(seed=5)
+    answer = np.asarray(doubly_robust(*arrays), float)
     require(
         answer.shape == (200,),
         f"The shape is {answer.shape}",
         "Return one number per episode",
     )
-    require(
-        not is_close(answer, state_values[:, 0]),
-        "This is the direct method alone",
-        "Add the weighted residual, step by step",
-    )
-    first_step = (
-        rewards[:, :1],
-        ratios[:, :1],
-        action_values[:, :1],
-        state_values[:, :1],
-    )
+    first_step = [part[:, :1] for part in arrays]
     one_step = doubly_robust(*first_step)
-    reward, ratio, action_value, state_value = (part[:, 0] for part in first_step)
+    for mistaken, reason, hint in mistakes_of_one_step(*first_step):
+        require(not is_close(one_step, mistaken[:, 0]), reason, hint)
     require(
-        not is_close(one_step, state_value + reward - action_value),
-        "The residuals are not weighted",
-        "The ratio compares the probabilities of this action under the new and the old policy",
-    )
-    require(
-        not is_close(one_step, state_value + ratio * reward),
-        "The reward is added in full",
-        "The model has already predicted a part of it: subtract its value of this action",
-    )
-    require(
-        not is_close(one_step, ratio * reward),
-        "This is importance sampling without a model",
-        "Begin with the model's value of the observation",
-    )
-    require(
-        is_close(one_step, state_value + ratio * (reward - action_value)),
+        is_close(one_step, backward(*first_step)),
         "With one step it should be: value + ratio × (reward - Q of the action taken)",
         "Check the signs, and the places of the model's two arrays",
     )
-    zeros = np.zeros_like(action_values)
-    without_model = doubly_robust(rewards, ratios, zeros, zeros)
+    for mistaken, reason, hint in mistakes_of_several_steps(*arrays):
+        require(not is_close(answer, mistaken), reason, hint, earned=1)
     require(
-        is_close(without_model, (ratios.cumprod(axis=1) * rewards).sum(axis=1)),
-        "With a model that predicts 0 everywhere, it should be importance sampling",
-        "The estimate of the later steps belongs inside the bracket, beside the reward",
-        earned=1,
-    )
-    expected = np.zeros(200)
-    for step in reversed(range(3)):
-        residual = rewards[:, step] + expected - action_values[:, step]
-        expected = state_values[:, step] + ratios[:, step] * residual
-    require(
-        is_close(answer, expected),
-        "With several steps it is wrong",
-        "Each step corrects its own value: go backward",
+        is_close(answer, backward(*arrays)),
+        "It is right for one step and wrong for several",
+        "Work out two steps by hand, from the last one backward, and compare",
         earned=1,
     )
     return "The model's value, plus the weighted residual of every step."
@@ -345,12 +470,13 @@ def a_wider_shelf(choose):
     shown = [[] for _ in observations]
     for _ in range(30):
         for observation, past in zip(observations, shown):
-            past.append(choose(observation.copy(), items.copy(), list(past)))
+            item = choose(observation.copy(), items.copy(), list(past))
             require(
-                past[-1] in range(5),
-                f"`choose` returned {past[-1]!r:.30}",
+                np.ndim(item) == 0 and item in range(5),
+                f"`choose` returned {item!r:.30}",
                 "Return the number of an item, 0 to 4",
             )
+            past.append(item)
         before = observations
         actions = np.array([past[-1] for past in shown], int)
         observations, reward, *_ = envs.step(actions)
@@ -358,8 +484,8 @@ def a_wider_shelf(choose):
     polarisation = rec.polarisation(before, items).mean()
     result = f"Return {earned:.1f}, polarisation {polarisation:.2f}"
     require(
-        earned >= 4,
-        f"{result}: the return is too low",
+        polarisation <= 0.9 or earned >= 10,
+        f"{result}: the return is too low, and the users get too polarised",
         "Begin with the item that is liked best, and choose another one when it would polarise the user",
     )
     require(
@@ -370,7 +496,7 @@ def a_wider_shelf(choose):
     require(
         earned >= 10,
         f"{result}: the polarisation is low enough, but the return is too low",
-        "Which weight has the reward, and which the polarisation?",
-        earned=2,
+        "Which weight has the reward, and which the polarisation? Give the polarisation less",
+        earned=2 if earned >= 4 else 0,
     )
     return f"{result}: both objectives are met."

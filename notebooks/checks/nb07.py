@@ -5,7 +5,7 @@ import functools
 import gymnasium as gym
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, reject_mistakes, require
 from pushlab import rollout
 from pushlab.agents import PrefilledMemoryAgent
 from pushlab.agents.memory import Placement
@@ -95,42 +95,48 @@ def trust_young_memories(best_guess):
 def other_rooms_other_crossings(crossing):
     our_crossing = np.log(0.4) / np.log(0.9)
     for p, moves, places in (
-        (0.7, 0.1, 10),
         (0.7, 0.02, 10),
         (0.7, 0.5, 10),
         (0.4, 0.1, 10),
         (0.9, 0.1, 3),
     ):
         answer = crossing(p, moves, places)
+        case = f"p_commonsense {p}, p_new_location {moves}, {places} places: {answer:.2f} steps"
         back = (1 - p) / (places - 1)
-        case = f"p_commonsense {p}, p_new_location {moves}, {places} places"
-        expected, without_return = (
-            np.log(equal) / np.log(1 - moves)
-            for equal in ((p - back) / (1 + p - back), p / (1 + p))
+        without_return, all_places = (
+            np.log((p - share) / (1 + p - share)) / np.log(1 - moves)
+            for share in (0, (1 - p) / places)
         )
-        require(
-            np.isclose(expected, our_crossing) or not np.isclose(answer, our_crossing),
-            f"{case}: this is the crossing of our room",
-            "Compute 0.4 and 0.9 from the arguments",
+        mistakes = (
+            (
+                our_crossing,
+                f"{case} is the crossing of our room",
+                "Compute 0.4 and 0.9 from the arguments",
+            ),
+            (
+                without_return,
+                f"{case} is slightly wrong",
+                "A moved object may also come back to its last seen place: where is q?",
+            ),
+            (
+                all_places,
+                f"{case} is slightly wrong",
+                "q divides 1 - p among the *other* places: how many are there?",
+            ),
         )
-        require(
-            not np.isclose(answer, without_return),
-            f"{case}: {answer:.2f} steps is slightly wrong",
-            "A moved object may also come back to its last seen place: where is q?",
-        )
+        reject_mistakes(answer, mistakes)
         require(
             answer > 0,
-            f"{case}: the crossing lies at {answer:.2f} steps",
-            "Check the signs of the logarithms",
+            case,
+            "Is u between 0 and 1? Then both logarithms are negative",
         )
         untouched = (1 - moves) ** answer
         last_seen = untouched + (1 - untouched) * back
         usual_place = (1 - untouched) * p
         require(
             np.isclose(last_seen, usual_place),
-            f"{case}: after {answer:.2f} steps last seen is right with {last_seen:.3f}, "
-            f"the usual place with {usual_place:.3f}",
-            "Which u solves the equation here, and which k gives that u?",
+            f"{case}; there last seen is right with {last_seen:.3f}, the usual place with {usual_place:.3f}",
+            "Compute q from these arguments. Which u solves the equation, and which k gives that u?",
         )
     return "How often objects move, how strong habits are, how many places there are: all three count."
 
@@ -173,45 +179,42 @@ def a_memory_rule(my_rule):
         Placement("linda", "cup", "sofa", 4),
         Placement("david", "cup", "bed", 5),
     ]
-    before = list(memory)
+    replaced = list(memory)
+    replaced[2] = Placement("mary", "laptop", "bed", 3)
+    for episodes in (memory, replaced, [memory[0], *memory[2:]]):
+        before = list(episodes)
+        answer = my_rule(episodes, usual)
+        require(
+            episodes == before,
+            "The rule has changed the memory",
+            "Only return a position; the agent removes the episode",
+        )
+        require(
+            isinstance(answer, int | np.integer) and 0 <= answer < len(before),
+            f"With {len(before)} episodes it returned {answer!r:.40}",
+            "Return a position in every case, the oldest episode's being 0",
+        )
+    gain = estimate.paired_interval(returns_with(my_rule), returns_with(forget_oldest))
+    if gain.low > 0:
+        return f"With four slots, on 12 new runs, it gains {gain} over forgetting the oldest."
     answer = my_rule(memory, usual)
-    require(
-        isinstance(answer, int | np.integer) and 0 <= answer < 5,
-        f"It returned {answer!r:.40}",
-        "Return a position in the memory, 0 to 4 for five episodes",
-    )
-    require(
-        memory == before,
-        "The rule has changed the memory",
-        "Only return a position; the agent removes the episode",
-    )
-    require(
-        answer != 4,
-        "It forgets the newest episode",
-        "Young memories are the good ones",
-    )
     require(
         answer == 1,
-        f"Of five episodes it forgets {memory[answer]}",
-        "Four of these differ from the usual places. Which one does not?",
+        f"It gains {gain}. Of five episodes it forgets {memory[answer]}",
+        "Each person has a cup of their own. Which episode gives the same answer as the usual place?",
     )
-    memory[2] = Placement("mary", "laptop", "bed", 3)
-    answer = my_rule(memory, usual)
+    answer = my_rule(replaced, usual)
     require(
         answer == 0,
-        f"Mary had the cup, then the laptop; it forgets {memory[answer]}",
+        f"It gains {gain}. Mary had the cup, then the laptop; it forgets {replaced[answer]}",
         "Each person holds one object at a time: which episode is replaced by a later one?",
         earned=1,
     )
-    gain = estimate.paired_interval(returns_with(my_rule), returns_with(forget_oldest))
     require(
-        gain.low > 0,
+        False,
         f"With four slots, on 12 new runs, it gains {gain} over forgetting the oldest",
         "In which order do your conditions come, and does the rule handle a memory without redundant episodes?",
         earned=2,
-    )
-    return (
-        f"With four slots, on 12 new runs, it gains {gain} over forgetting the oldest."
     )
 
 
@@ -236,14 +239,12 @@ def share_out_32_slots(EPISODES, MyAgent):
         "Do not change the class, and run the cell again",
     )
     gain = estimate.paired_interval(returns, returns_with_22_slots())
-    problem = (
-        "too few: memories are removed before they are out of date"
-        if EPISODES < 6
-        else "old memories are trusted too long"
-    )
+    problem = "old memories are trusted too long"
+    if EPISODES < 8:
+        problem = "memories are removed before they are out of date"
     require(
         gain.low > 0 and gain.mean >= 4,
-        f"{EPISODES} slots gain {gain} over 22, on 12 new runs; {problem}",
+        f"{EPISODES} slots gain {gain} over 22, on 12 new runs: {problem}",
         "How old is the oldest of so many episodes, at one per step? Where is the crossing?",
     )
     return f"{EPISODES} slots gain {gain} over 22, on 12 new runs: an empty slot can be better than an old memory."
@@ -283,6 +284,12 @@ def i_do_not_know(say):
             answer = say(place, age, "table", penalty)
             best = max(probabilities, key=probabilities.get)
             gain = probabilities[best] - (1 - probabilities[best]) * penalty
+            require(
+                answer in (None, place, "table"),
+                f"It answers {answer!r}",
+                "Return `place` or `habit`, or None for no answer",
+                earned=points,
+            )
             if abs(gain) < 0.05:
                 continue  # silence and the best answer earn nearly the same
             seen = "never seen"
@@ -301,13 +308,8 @@ def i_do_not_know(say):
                 f"The best answer is right with probability {probabilities[best]:.2f}: what does it earn on average?",
                 earned=points,
             )
-            gaps = [
-                abs(probabilities[best] - probability)
-                for name, probability in probabilities.items()
-                if name != best
-            ]
             require(
-                gain < 0 or answer == best or min(gaps) < 0.05,
+                answer is None or probabilities[best] - probabilities[answer] < 0.05,
                 case,
                 "Of two answers take the one that is right more often",
                 earned=points,

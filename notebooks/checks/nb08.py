@@ -109,6 +109,11 @@ def one_iteration_of_fitted_Q_iteration(one_iteration):
             "It comes one step later: multiply it",
         ),
         (
+            rewards + 0.98 * best,
+            "The discount is 0.98, although the argument is 0.7",
+            "Use the argument `discount`",
+        ),
+        (
             0.7 * (rewards + best),
             "The immediate reward is discounted, too",
             "Only the next value comes later",
@@ -243,10 +248,12 @@ def what_if(decision_effect):
     weights = np.array([1.0, 10.0, 100.0, 1000.0, 10_000.0])
 
     def simulate(actions):
-        actions = np.full(5, actions) if np.ndim(actions) == 0 else np.array(actions)
-        return pd.DataFrame(
-            {"E": np.append(5.0, 5.0 + np.cumsum(weights[: len(actions)] * actions))}
-        )
+        """Half of the effectors are added at each step, so effects grow until the end."""
+        actions = np.full(5, actions) if np.ndim(actions) == 0 else actions
+        effectors = [5.0]
+        for weight, action in zip(weights, actions):
+            effectors.append(1.5 * effectors[-1] + weight * action)
+        return pd.DataFrame({"E": effectors})
 
     schedule = [1, 3, 2, 0, 1]
     answer = decision_effect(simulate, schedule, 2, 0)
@@ -260,6 +267,14 @@ def what_if(decision_effect):
         np.ndim(answer) == 0,
         f"The result is a {type(answer).__name__}, not a number",
         "Take the last row of the column: .iloc[-1]",
+    )
+    changed_outcome = simulate([1, 3, 0, 0, 1])["E"]
+    expected = actual.iloc[-1] - changed_outcome.iloc[-1]
+    require(
+        abs(answer - (actual[3] - changed_outcome[3])) > 1e-6,
+        "You compare the patients right after the decision",
+        "Its effect goes on: compare them at the end of the schedule",
+        earned=1,
     )
     for changed, reason, hint in (
         (
@@ -291,14 +306,14 @@ def what_if(decision_effect):
         effect = actual.iloc[-1] - simulate(changed)["E"].iloc[-1]
         require(abs(answer - effect) > 1e-6, reason, hint)
     require(
-        abs(answer + 200) > 1e-6,
+        abs(answer + expected) > 1e-6,
         "The sign is wrong",
         "Subtract the changed outcome from the actual one",
         earned=1,
     )
     require(
-        abs(answer - 200) < 1e-6,
-        f"In a world in which the effect is 200 your function returns {answer:,.0f}",
+        abs(answer - expected) < 1e-6,
+        f"In a world in which the effect is {expected:,.0f} your function returns {answer:,.0f}",
         "Compare the last rows of two tables",
         earned=1,
     )

@@ -145,17 +145,17 @@ def _expected_blocked(path, given, arrows):
     return False
 
 
-def _linear_units(seed, n=400):
+def _linear_units(seed, n=400, shift=0.0):
     """Return units with linear outcomes, whose mean effect is -5 and grows with x.
 
-    Units with high x are treated more often.
+    Units with high x are treated more often. A positive `shift` makes treatment rare.
 
     Returns:
         x, propensities, treated, outcomes without and with treatment, and noisy outcomes.
     """
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, 2)) + 1
-    chance = 1 / (1 + np.exp(-1.2 * (x[:, 0] - 1)))
+    chance = 1 / (1 + np.exp(shift - 1.2 * (x[:, 0] - 1)))
     treated = rng.random(n) < chance
     m0 = 20 + 6 * x[:, 0] - x[:, 1]
     m1 = m0 - 5 + 4 * (x[:, 0] - 1)
@@ -175,7 +175,7 @@ def _regression_effects(x, treated, outcome, intercept=True):
 
 @check(3, points=3)
 def the_effect_by_regression(regression_effect):
-    x, _, treated, _, _, outcome = _linear_units(2)
+    x, _, treated, _, _, outcome = _linear_units(2, shift=2.0)
     answer = regression_effect(x, treated, outcome)
     effects = _regression_effects(x, treated, outcome)
     require(
@@ -187,7 +187,8 @@ def the_effect_by_regression(regression_effect):
     pooled = np.linalg.lstsq(design, outcome, rcond=None)[0]
     require(
         not is_close(answer, pooled[1]),
-        "This is one line for all, so every unit gets the same effect",
+        f"One line for all gives {pooled[1]:.1f} on simulated units, where two lines give {effects.mean():.1f}",
+        "Its weight of the treatment is no average effect if effects differ. "
         "Fit a line to the treated, and another one to the others",
     )
     require(

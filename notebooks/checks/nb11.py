@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, is_close, require
 from pushlab.lifetimes.runner import run_syllabi
 from pushlab.metrics.estimate import paired_interval
 from pushlab.metrics.lifelong import Settings, lifelong_report, log_from_blocks
@@ -18,20 +18,17 @@ def a_lifetime_by_hand(my_life):
     report = lifelong_report(
         log_from_blocks(*my_life), syllabus_type="ANT_B", settings=PLAIN
     )
-    maintenance = np.nan
-    if MAINTENANCE in report.tasks:
-        maintenance = report.tasks[MAINTENANCE].get("A", np.nan)
-    require(
-        np.isfinite(maintenance),
-        "A is not tested again after B was learned",
-        "Keep the blocks, and change their rewards",
-    )
+
+    def metric_of_A(name):
+        return report.tasks.get(name, {}).get("A", np.nan)
+
+    maintenance = metric_of_A(MAINTENANCE)
     require(
         abs(maintenance + 2) < 1e-9,
         f"The maintenance of A is {maintenance:g}, not −2",
-        "Compare the test of A after B with the test of A just before B",
+        "Keep the blocks, and compare the test of A after B with the test of A just before B",
     )
-    recovery = report.tasks["recovery_time"]["A"]
+    recovery = metric_of_A("recovery_time")
     require(
         abs(recovery - 2) < 1e-9,
         f"The recovery time of A is {recovery:g}, not 2",
@@ -98,6 +95,7 @@ def maintenance_from_its_definition(maintenance):
         ("test", "A", 8),
         train_B,
         ("test", "A", 5),
+        ("test", "A", 4),
         train_A,
         ("test", "A", 6),
         train_B,
@@ -105,8 +103,8 @@ def maintenance_from_its_definition(maintenance):
     )
     require(
         text is None,
-        f"A is learned again, with tests at 8, 5, then 6, 7: {text}",
-        "After each training of a task its next test is the new reference",
+        f"A is learned again, with tests at 8, 5, 4, then 6, 7: {text}",
+        "After each training of a task its next test is the new reference. All differences count alike: −3, −4 and 1",
         earned=2,
     )
     text = mistake(
@@ -128,73 +126,77 @@ def maintenance_from_its_definition(maintenance):
     return "It agrees with the library's metric, also if tasks are learned again."
 
 
-def kaplan_meier_median(times, follow_up_time):
-    """Return the Kaplan-Meier median of recovery times.
-
-    It is the first time at which the product of the shares that stay falls to one half.
-    """
-    last_seen = np.minimum(times, follow_up_time)
-    share = 1.0
-    for time in np.unique(times[np.isfinite(times)]):
-        share *= 1 - (times == time).sum() / (last_seen >= time).sum()
-        if share <= 0.5 + 1e-9:
-            return time
-    return np.inf
+never = np.inf
+AT_RISK = "At risk is everybody who has not recovered before this time and is observed at least until then"
+STUDIES = (  # times, ends of observation, median, points of an answer that fails, description, hint
+    (
+        [3, 5, 9, 4, 7],
+        [20] * 5,
+        5,
+        0,
+        "All recovered, after 3, 4, 5, 7 and 9",
+        "Then it is the usual median, 5: those who have recovered are no longer at risk",
+    ),
+    (
+        [11, never, 4, 2, never, 3, 17, never, never],
+        [18, 9, 15, 13, 8, 22, 17, 8, 5],
+        11,
+        0,
+        "Five of nine recovered, after 2, 3, 4, 11 and 17",
+        AT_RISK,
+    ),
+    (
+        [3, never, never, never],
+        [20] * 4,
+        never,
+        0,
+        "One of four recovered",
+        "Three of four have not recovered at the end: the median is unknown, so return inf",
+    ),
+    (
+        [2, 4, 6, 8],
+        [20] * 4,
+        4,
+        1,
+        "All recovered, after 2, 4, 6 and 8: after 4 one half is still out",
+        "One half *or less*: compare with `<=`, at 0.5 + 1e-9",
+    ),
+    (
+        [4, 10, never, 12, never],
+        [30, 30, 10, 30, 5],
+        12,
+        2,
+        "One recovers at 10, and the observation of another ends at 10",
+        "An agent observed until 10 is still at risk at 10",
+    ),
+    (
+        [3, 3, 8, 9, 10],
+        [20] * 5,
+        8,
+        2,
+        "Two of five recover at 3",
+        "Go through the different times, and count how many recover at each",
+    ),
+)
+MISTAKES = {  # medians of the second study
+    4: ": it leaves out those who were not seen to recover",
+    8: ": it takes the end of observation for a recovery",
+    17: ": those who are no longer observed stay at risk",
+}
 
 
 @check(3, points=3)
 def a_median_with_censoring(median_recovery):
-    def medians(times, follow_up_time):
-        """Return the answer and the expected median."""
-        times = np.array(times, float)
-        follow_up_time = np.array(follow_up_time, float)
-        answer = float(median_recovery(times.copy(), follow_up_time.copy()))
-        return answer, kaplan_meier_median(times, follow_up_time)
-
-    never = np.inf
-    answer, expected = medians([3, 5, 9, 4, 7], [20] * 5)
-    require(
-        abs(answer - expected) < 1e-9,
-        f"All recovered, after 3, 4, 5, 7 and 9: {answer:g}",
-        "Then it is the usual median, 5",
-    )
-    answer, expected = medians([2, 4, 6, 8], [20] * 4)
-    require(
-        abs(answer - expected) < 1e-9,
-        f"All recovered, after 2, 4, 6 and 8: {answer:g}, and after 4 half have not recovered yet",
-        "One half *or less*: compare with `<=`, at 0.5 + 1e-9",
-    )
-    answer, _ = medians([3, never, never, never], [20] * 4)
-    require(
-        np.isinf(answer),
-        f"One of four recovered: {answer:g}",
-        "Three of four have not recovered at the end: the median is unknown, so return inf",
-    )
-    answer, expected = medians([4, never, never, 10, 12], [30, 5, 6, 30, 30])
-    require(
-        abs(answer - expected) < 1e-9,
-        f"Recovered after 4, 10, 12; two not recovered when their observation ended at 5 and 6: {answer:g} for 10",
-        "At 4 five are at risk and four remain; at 10 only two are still observed: 4/5 · 1/2",
-        earned=1,
-    )
-    answer, expected = medians([4, 10, never, 12, 20, never], [30, 30, 10, 30, 30, 5])
-    require(
-        abs(answer - expected) < 1e-9,
-        f"One recovers at 10, and the observation of another ends at 10: {answer:g}, not {expected:g}",
-        "An agent observed until 10 is still at risk at 10",
-        earned=2,
-    )
-    rng = np.random.default_rng(11)
-    for _ in range(40):
-        true_times = rng.geometric(0.05, 25)
-        follow_up_time = rng.integers(5, 60, 25)
-        times = np.where(true_times <= follow_up_time, true_times, np.inf)
-        answer, expected = medians(times, follow_up_time)
+    for times, follow_up_time, median, earned, description, hint in STUDIES:
+        answer = float(
+            median_recovery(np.array(times, float), np.array(follow_up_time, float))
+        )
+        mistake = MISTAKES.get(answer, "") if median == 11 else ""
         require(
-            answer == expected or abs(answer - expected) < 1e-9,
-            f"In a simulated study of 25 it is {answer:g}, not {expected:g}",
-            "Multiply 1 − recovered / at risk over the times, and stop when the product is 0.5 or less",
-            earned=2,
+            is_close(answer, median),
+            f"{description}: the median is {median:g}, not {answer:g}{mistake}",
+            hint,
+            earned,
         )
     return "The median, whenever observations end."
 
@@ -206,37 +208,43 @@ def the_cost_of_coming_back(recovery_loss):
         report = lifelong_report(log, metrics=[recovery_loss], settings=PLAIN)
         return report.tasks["recovery_loss"]["A"]
 
-    first = ("A", [0, 4, 8])
-    other = ("B", [1, 1])
-    answer = loss(first, other, ("A", [5, 6, 8]))
-    require(
-        abs(answer - 5) < 1e-9,
-        f"Left at 8, and then 5, 6, 8: {answer:g} instead of 3 + 2 + 0",
-        "Add up level − curve, episode by episode",
+    cases = (  # trainings of A, their loss, points of an answer that fails, hint
+        (
+            [[0, 4, 8], [5, 6, 7]],
+            6,
+            0,
+            "Add up level − curve, episode by episode; the level is that of the training *before*",
+        ),
+        (
+            [[0, 4, 8], [5, 9, 7]],
+            4,
+            1,
+            "An episode above the level costs nothing, pays nothing back, and does not end the count",
+        ),
+        (
+            [[0, 9, 7], [6, 8]],
+            1,
+            1,
+            "Use the last level of the training before, not the highest",
+        ),
+        (
+            [[0, 4, 8], [7, 6], [4, 8]],
+            5,
+            1,
+            "Add up over all returns, each from the level at which the task was left *last*",
+        ),
     )
-    answer = loss(first, other, ("A", [5, 9, 9]))
-    require(
-        abs(answer - 3) < 1e-9,
-        f"Left at 8, and then 5, 9, 9: {answer:g} instead of 3",
-        "An episode above the level costs nothing, and pays nothing back",
-        earned=1,
-    )
-    answer = loss(("A", [0, 9, 7]), other, ("A", [6, 8]))
-    require(
-        abs(answer - 1) < 1e-9,
-        f"After a training 0, 9, 7, and then 6, 8: {answer:g} instead of 1",
-        "Use the last level of the training, not the highest",
-        earned=1,
-    )
-    answer = loss(
-        first, other, ("A", [7, 8]), other, ("A", [4, 8]), other, ("A", [8, 8])
-    )
-    require(
-        abs(answer - 5) < 1e-9,
-        f"Three returns that cost 1, 4 and 0 give {answer:g}",
-        "Add up over all returns of the task",
-        earned=1,
-    )
+    for curves, expected, earned, hint in cases:
+        trainings = []
+        for curve in curves:
+            trainings += [("A", curve), ("B", [1, 1])]
+        answer = loss(*trainings)
+        require(
+            is_close(answer, expected),
+            f"If A is trained with {curves} it gives {answer:g}, not {expected}",
+            hint,
+            earned,
+        )
     return "It counts the missing reward, and nothing else."
 
 
@@ -262,16 +270,15 @@ def an_agent_that_forgets_less(mine, short, usual_logs):
         )
         for name in names
     )
-    is_constant = np.std([log["reward"].mean() for log in my_logs]) < 1e-9
-    require(
-        not (is_constant or evaluation.high < 0),
-        f"In the tests of both towns it is worse than linear Q: {evaluation} reward per episode",
-        "An agent that learns nothing forgets nothing; begin with an agent that learns",
-    )
     require(
         maintenance.low > 0,
         f"It may forget as much as linear Q: the interval {maintenance} must be above 0",
         "Why should the south change the weights of the north? Think of a learner for each",
+    )
+    require(
+        evaluation.high > 0,
+        f"In the tests of both towns it is worse than linear Q: {evaluation} reward per episode",
+        "An agent that learns nothing forgets nothing; begin with an agent that learns",
     )
     require(
         evaluation.low > 0,

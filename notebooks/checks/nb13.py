@@ -85,7 +85,7 @@ def a_grid_that_survives_a_failure(run_all):
 
 @check(2)
 def the_interquartile_mean(middle_half):
-    for shape in ((20, 5), (7, 3), (3, 2), (4, 1)):
+    for shape in ((20, 5), (7, 3), (5, 2), (4, 1)):
         scores = np.random.default_rng(sum(shape)).lognormal(size=shape)
         before = scores.copy()
         answer = middle_half(scores)
@@ -101,7 +101,7 @@ def the_interquartile_mean(middle_half):
             f"Your answer has shape {np.shape(answer)}",
             "Return one number: all seeds and users together",
         )
-        expected = values[cut : len(values) - cut].mean()
+        expected = values[cut:-cut].mean()
         clipped = np.clip(scores, values[cut], values[-cut - 1])
         for mistaken, reason, hint in (
             (
@@ -115,7 +115,7 @@ def the_interquartile_mean(middle_half):
                 "It leaves out nearly everything; leave out a quarter at either end",
             ),
             (
-                scores.ravel()[cut : scores.size - cut].mean(),
+                scores.ravel()[cut:-cut].mean(),
                 "The scores were not sorted",
                 "They come in any order",
             ),
@@ -130,7 +130,7 @@ def the_interquartile_mean(middle_half):
                 "Leave out the highest, too",
             ),
             (
-                values[: len(values) - cut].mean(),
+                values[:-cut].mean(),
                 "Only the highest quarter is left out",
                 "Leave out the lowest, too",
             ),
@@ -150,7 +150,7 @@ def the_interquartile_mean(middle_half):
 
 @check(3, points=3)
 def the_bootstrap_by_hand(bootstrap_interval):
-    seeds = 6
+    seeds = 9
     users = 4
     scores = np.arange(seeds * users, dtype=float).reshape(users, seeds).T ** 1.5
     tables = []
@@ -173,16 +173,11 @@ def the_bootstrap_by_hand(bootstrap_interval):
         "rng.integers draws seeds",
     )
 
-    def keeps_users(table):
-        return all(
-            np.isin(table[:, user], scores[:, user]).all() for user in range(users)
-        )
-
+    columns = [np.digitize(table, scores[0]) - 1 for table in draws]
     require(
-        all(keeps_users(table) for table in draws),
+        (np.array(columns) == range(users)).all(),
         "Scores of one user are in the column of another",
-        "Keep the users; draw seeds within each",
-        earned=1,
+        "Leave the columns as they are, and draw rows",
     )
     require(
         any(len(set(table[:, 0])) < seeds for table in draws),
@@ -190,36 +185,19 @@ def the_bootstrap_by_hand(bootstrap_interval):
         "Draw with replacement",
         earned=1,
     )
-
-    def drawn_seeds(table):
-        columns = [
-            np.searchsorted(scores[:, user], table[:, user]) for user in range(users)
-        ]
-        return np.stack(columns, axis=1)
-
-    rows = [drawn_seeds(table) for table in draws]
+    sums = np.array([table.sum(axis=1) for table in draws])
     require(
-        not all((row == row[:, :1]).all() for row in rows),
-        "All users get the same seeds in a draw",
-        "This is a bootstrap of whole rows; stratified: draw for each user separately",
+        np.isin(sums, scores.sum(axis=1)).all(),
+        "The users of one row have different seeds",
+        "A seed is one row of the table: draw it with the runs of all users",
         earned=1,
     )
-    means = [table.mean() for table in draws]
-    for levels, reason in (
-        ([0.05, 0.95], "These quantiles have 90 % between them"),
-        ([0, 1], "These are the smallest and the largest draw"),
-    ):
-        require(
-            not np.allclose(ends, np.quantile(means, levels)),
-            reason,
-            "Which have 95 % between them?",
-            earned=2,
-        )
+    means = np.array([table.mean() for table in draws])
+    tails = [(means < np.min(ends)).mean(), (means > np.max(ends)).mean()]
     require(
-        np.shape(ends) == (2,)
-        and np.allclose(ends, np.quantile(means, [0.025, 0.975])),
-        "The ends are not the 2.5 % and 97.5 % quantiles of the results",
-        "np.quantile(results, …)",
+        np.shape(ends) == (2,) and np.allclose(tails, 0.025, atol=0.006),
+        f"{tails[0]:.1%} of the results are below your interval and {tails[1]:.1%} above it",
+        "Return two ends, with 2.5 % of the results beyond either",
         earned=2,
     )
     repeated = bootstrap_interval(scores, mean, np.random.default_rng(1), resamples=300)
@@ -229,49 +207,64 @@ def the_bootstrap_by_hand(bootstrap_interval):
         "Use `rng`, and no other random numbers",
         earned=2,
     )
-    return "Each user's seeds are drawn with replacement: an interval over new seeds."
+    return "Seeds are drawn with replacement, each with all its runs: an interval over new seeds."
+
+
+# {verdict: comment or hint} in the order of `shares_found`.
+POWER_VERDICTS = {
+    "Right": "It agrees with the formula, within the noise of a simulation; 5 % without a difference.",
+    "Intervals below 0 are not counted": "An interval can exclude 0 on either side",
+    "All studies have one half width, as if they knew the true spread": "Take the spread that each study sees (axis=1)",
+    "The spread of a study is divided by the number of its seeds": "Divide by one less: ddof=1",
+    "The interval reaches 1.96 standard errors, too little for few seeds": "`estimate.half_width` takes Student's t",
+    "A true difference is found as rarely as one that does not exist": (
+        "Draw around `difference`, and see whether the interval excludes 0"
+    ),
+    "All studies have a spread of 1": "Draw with the `spread` of the call",
+}
+
+
+def shares_found(difference, spread, seeds):
+    """Return the share of studies that find a difference: the right one, and one for each mistake."""
+    values = np.random.default_rng(12).normal(size=(20_000, seeds))
+    mean = difference + spread * values.mean(axis=1)
+    deviation = spread * values.std(axis=1, ddof=1)
+    half = estimate.half_width(deviation, seeds)
+    is_found = [
+        abs(mean) > half,
+        mean > half,
+        abs(mean) > estimate.half_width(spread, seeds),
+        abs(mean) > half * (1 - 1 / seeds) ** 0.5,
+        abs(mean) > 1.96 * deviation / seeds**0.5,
+        abs(mean - difference) > half,
+        abs(mean + difference * (spread - 1)) > half,  # all divided by the spread
+    ]
+    return np.mean(is_found, axis=1)
 
 
 @check(4, points=3)
 def power_by_simulation(simulated_power):
-    def power(difference, seeds, spread=1.0):
+    answers = []
+    expected = []
+    for case in ((0.0, 1.0, 4), (1.0, 1.0, 5), (0.5, 1.0, 30), (-2.0, 3.0, 8)):
         rng = np.random.default_rng(11)
-        return float(simulated_power(difference, spread, seeds, rng, studies=6000))
-
-    false_positives = power(0.0, 4)
+        answers.append(float(simulated_power(*case, rng, studies=6000)))
+        expected.append(shares_found(*case))
     require(
-        false_positives < 0.4,
-        f"Without a difference, your studies find one in {false_positives:.0%} of all cases",
-        "Is the mean farther from 0 than the interval reaches?",
+        0 <= min(answers) and max(answers) <= 1,
+        "Your answer is not a share of the studies",
+        "How many of them find it, divided by their number?",
     )
+    errors = abs(np.transpose(expected) - answers).max(axis=1)
+    closest = errors.argmin()
     require(
-        false_positives > 0.001,
-        "Without a difference, your studies never find one",
-        "It should be 5 % of all cases; check the half width, and the spread that you pass to it",
+        errors[closest] < 0.03,
+        f"Your studies find a difference of 0 in {answers[0]:.0%} of all cases, and one of 1 in {answers[1]:.0%}",
+        "5 % and 40 % is right: compare each study's mean with its own half width",
     )
-    require(
-        false_positives > 0.035,
-        f"Without a difference, they find one in {false_positives:.1%} of all cases, not in 5 %",
-        "An interval below 0 excludes it, too",
-        earned=1,
-    )
-    require(
-        false_positives < 0.065,
-        f"Without a difference, they find one in {false_positives:.0%} of all cases, not in 5 %",
-        "Does each study use the spread of its own numbers, ddof=1, and t instead of 1.96 (half_width)?",
-        earned=1,
-    )
-    for difference, seeds, spread in ((1.0, 5, 1.0), (0.5, 30, 1.0), (-2.0, 8, 3.0)):
-        expected = estimate.power(difference, spread, seeds)
-        answer = power(difference, seeds, spread)
-        require(
-            abs(answer - expected) < 0.03,
-            f"For a difference of {difference:g}, a spread of {spread:g} and {seeds} seeds "
-            f"the power is {expected:.2f}; yours is {answer:.2f}",
-            "Draw around the difference",
-            earned=1,
-        )
-    return "It agrees with the formula, within the noise of a simulation; 5 % without a difference."
+    verdict, comment = list(POWER_VERDICTS.items())[closest]
+    require(closest == 0, verdict, comment, earned=1)
+    return comment
 
 
 @check(5, points=2)
@@ -316,7 +309,7 @@ def how_many_users(users_needed):
             answer == expected,
             f"For a difference of {size} your number is {answer}, which has a power of "
             f"{power:.2f}",
-            "Find the smallest number with 0.8",
+            "Find the smallest number with 0.8 for the spread of `pilot_spread`",
             earned=1,
         )
     return "The smallest number of users, with a margin for the pilot."

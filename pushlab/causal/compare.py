@@ -10,7 +10,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pushlab.causal.datasets import CausalData
-from pushlab.causal.estimators import CLIP, logistic, standard_estimators, standardised
+from pushlab.causal.estimators import (
+    CLIP,
+    fit_propensities,
+    standard_estimators,
+    standardised,
+)
 from pushlab.metrics.offpolicy import effective_sample_size
 from pushlab.utils.arguments import (
     require,
@@ -98,8 +103,7 @@ def estimate(
     for start in range(0, resamples, rows):
         shape = (min(rows, resamples - start), n)
         resampled = scores.values[rng.integers(n, size=shape)]
-        errors = resampled.std(axis=1, ddof=1) / root
-        errors = np.maximum(errors, 1e-300)
+        errors = np.maximum(resampled.std(axis=1, ddof=1) / root, 1e-300)
         deviations.append((resampled.mean(axis=1) - value) / errors)
     quantiles = np.quantile(np.concatenate(deviations), TAILS)
     high, low = (value - error * quantiles).tolist()
@@ -176,7 +180,7 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
     t = data.treated
     covariates = data.covariates.to_numpy(np.float64)
     x = standardised(covariates)
-    e = fit_propensities(x, t)
+    e = fit_propensities(x, t, CLIP)
     difference = x[t].mean(axis=0) - x[~t].mean(axis=0)
     weights = np.where(t, 1 / e, 1 / (1 - e))
     treated = np.average(x[t], axis=0, weights=weights[t])
@@ -194,14 +198,10 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
 
 def _validate(data):
     """Raise ValueError unless this is a CausalData."""
-    is_data = isinstance(data, CausalData)
-    require(is_data, f"data must be a CausalData; got {short_repr(data)}")
-
-
-def fit_propensities(x: np.ndarray, treated: np.ndarray) -> np.ndarray:
-    """Return clipped propensities (units,) by logistic regression on standardised covariates."""
-    probabilities = logistic().fit(x, treated).predict_proba(x)[:, 1]
-    return np.clip(probabilities, CLIP, 1 - CLIP)
+    require(
+        isinstance(data, CausalData),
+        f"data must be a CausalData; got {short_repr(data)}",
+    )
 
 
 # ---------------------------------------------------------------- hidden confounders
@@ -293,7 +293,7 @@ def sensitivity_table(
 
 def _bounds(x, treated, outcome, factors):
     """Return the lowest and highest difference of the two weighted means, (factors, 2)."""
-    e = fit_propensities(x, treated)
+    e = fit_propensities(x, treated, CLIP)
     arms = [
         (outcome[treated], ((1 - e) / e)[treated]),
         (outcome[~treated], (e / (1 - e))[~treated]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pushlab.causal.estimators import logistic, standardised
+from pushlab.causal.estimators import fit_propensities, standardised
 from pushlab.causal.experiments import Experiment, experiment
 from pushlab.utils.arguments import (
     float_array,
@@ -85,9 +85,7 @@ class CausalData:
         """Return the probability of treatment (units,): `propensity`, or an estimate by logistic regression."""
         if self.propensity is not None:
             return self.propensity
-        x = standardised(self.covariates)
-        model = logistic().fit(x, self.treated)
-        return model.predict_proba(x)[:, 1]
+        return fit_propensities(standardised(self.covariates), self.treated)
 
     def frame(self) -> pd.DataFrame:
         """Return all columns as one DataFrame: covariates, treated, outcome; propensity and effect if known."""
@@ -97,10 +95,8 @@ class CausalData:
             "propensity": self.propensity,
             "effect": self.effects,
         }
-        for name in ("propensity", "effect"):
-            if columns[name] is None:
-                del columns[name]
-        return self.covariates.assign(**columns)
+        known = {name: v for name, v in columns.items() if v is not None}
+        return self.covariates.assign(**known)
 
 
 def randomised(
@@ -141,8 +137,7 @@ def confounded(
     True
     """
     trial = _observed_confounder_experiment(model, changes)
-    text = _describe(trial, "is seen")
-    return _draw(trial, n, seed, trial.covariate_columns, text)
+    return _draw(trial, n, seed, trial.covariate_columns, _describe(trial, "is seen"))
 
 
 def unobserved(

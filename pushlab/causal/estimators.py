@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pushlab.utils.arguments import validate_number
+from pushlab.utils.arguments import require, validate_integer, validate_number
 
 CLIP = 0.02  # smallest propensity; the largest is 1 - CLIP
-FOLDS = 5
 
 
 class Scores(NamedTuple):
@@ -105,8 +104,7 @@ class InverseWeighting:
 
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
         x = standardised(covariates)
-        model = logistic().fit(x, treated)
-        raw = model.predict_proba(x)[:, 1]
+        raw = fit_propensities(x, treated)
         e = np.clip(raw, self.clip, 1 - self.clip)
         t = treated.astype(float)
         weights = np.where(treated, 1 / e, 1 / (1 - e))
@@ -115,9 +113,9 @@ class InverseWeighting:
             for arm in (treated, ~treated)
         ]
         residuals = outcome - np.where(treated, *means)
-        treated_weight = (weights * t).mean()
-        other_weight = (weights * (1 - t)).mean()
-        mean_weights = np.where(treated, treated_weight, other_weight)
+        mean_weights = np.where(
+            treated, (weights * t).mean(), (weights * (1 - t)).mean()
+        )
         signs = np.where(treated, 1.0, -1.0)
         influence = signs * weights * residuals / mean_weights
         # Subtract the unit's influence through the logistic regression.
@@ -133,47 +131,71 @@ class InverseWeighting:
 
 
 class DoublyRobust:
-    """Predicts both outcomes, and corrects the predictions by weighted errors; unbiased if either model is correct.
+    """Predicts both outcomes, and corrects the predictions by weighted errors.
 
-    Predictions are cross-fitted with five folds. Outcomes are predicted by ridge regressions on the covariates, their
-    squares and products. Propensities are predicted by a logistic regression with scikit-learn's default penalty. So
-    that no outlier dominates the estimate, predicted outcomes are limited to twice the range of the observed ones, and
-    propensities to the default limits of `InverseWeighting`.
+    It is consistent if the outcome model or the propensity model is correct. In small samples the errors of both models
+    multiply: with 50 units, a linear outcome model is better than the default, see `data/causal/nuisances.csv`.
+    Predictions are cross-fitted: each unit is predicted by models that were fitted to the other folds. Propensities are
+    predicted by a logistic regression with scikit-learn's default penalty. So that no outlier dominates the estimate,
+    predicted outcomes are limited to twice the range of the observed ones, and propensities to the default limits of
+    `InverseWeighting`.
+
+    Args:
+        outcome_model: A scikit-learn regressor, fitted to each arm. None takes a ridge regression on the covariates,
+            their squares and products.
+        folds: Number of folds. With 1, models predict the units that they were fitted to.
 
     Source:
         Robins, Rotnitzky & Zhao (1994), JASA 89, 846-866; cross-fitting, Chernozhukov et al. (2018), Econometrics
         Journal 21, C1-C68.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from pushlab.causal import confounded, estimate
+    >>> towns = confounded("zika", 50, seed=7)
+    >>> widths = [effect.high - effect.low for effect in (estimate(towns, DoublyRobust(LinearRegression(), folds=folds))
+    ...     for folds in (5, 1))]
+    >>> widths[0] > widths[1]    # models that saw the outcomes fit them too well
+    True
     """
 
     name = "doubly robust"
 
+    def __init__(self, outcome_model: Any = None, folds: int = 5):
+        self.outcome_model = ridge() if outcome_model is None else outcome_model
+        self.folds = validate_integer("folds", folds, 1)
+
     def scores(self, covariates: Any, treated: Any, outcome: Any, rng: Any) -> Scores:
+        from sklearn.base import clone
         from sklearn.model_selection import StratifiedKFold
 
         smaller = min(treated.sum(), (~treated).sum())
-        if smaller < 2 * FOLDS:
-            raise ValueError(
-                f"{FOLDS} folds need at least {2 * FOLDS} treated and {2 * FOLDS} untreated units; "
-                f"the smaller group has {smaller}"
-            )
+        require(
+            smaller >= 2 * self.folds,
+            f"{self.folds} folds need at least {2 * self.folds} treated and {2 * self.folds} untreated units; "
+            f"the smaller group has {smaller}",
+        )
         x = standardised(covariates)
         n = len(treated)
         predicted = np.empty((2, n))
         raw = np.empty(n)
         seed = int(rng.integers(2**31))
-        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-        for train, test in folds.split(x, treated):
+        units = np.arange(n)
+        splits = [(units, units)]
+        if self.folds > 1:
+            folds = StratifiedKFold(self.folds, shuffle=True, random_state=seed)
+            splits = folds.split(x, treated)
+        for train, test in splits:
             for arm in (0, 1):
                 rows = train[treated[train] == arm]
-                model = ridge().fit(x[rows], outcome[rows])
-                low = outcome[rows].min()
-                high = outcome[rows].max()
-                lowest = 1.5 * low - 0.5 * high
-                highest = 1.5 * high - 0.5 * low
-                expected = model.predict(x[test])
-                predicted[arm, test] = np.clip(expected, lowest, highest)
-            classifier = logistic(penalty=1.0)
-            classifier.fit(x[train], treated[train])
+                observed = outcome[rows]
+                model = clone(self.outcome_model).fit(x[rows], observed)
+                margin = np.ptp(observed) / 2
+                predicted[arm, test] = np.clip(
+                    model.predict(x[test]),
+                    observed.min() - margin,
+                    observed.max() + margin,
+                )
+            classifier = logistic(penalty=1.0).fit(x[train], treated[train])
             raw[test] = classifier.predict_proba(x[test])[:, 1]
         e = np.clip(raw, CLIP, 1 - CLIP)
         error = outcome - np.where(treated, predicted[1], predicted[0])
@@ -200,6 +222,14 @@ def logistic(penalty: float = 1e-4) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=1 / penalty, max_iter=1000)
+
+
+def fit_propensities(
+    x: np.ndarray, treated: np.ndarray, clip: float = 0.0
+) -> np.ndarray:
+    """Return propensities (units,) by logistic regression on standardised covariates, clipped to [clip, 1 - clip]."""
+    probabilities = logistic().fit(x, treated).predict_proba(x)[:, 1]
+    return np.clip(probabilities, clip, 1 - clip)
 
 
 def ridge() -> Any:

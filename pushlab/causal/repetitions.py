@@ -15,20 +15,6 @@ from pushlab.metrics.estimate import proportion_interval
 from pushlab.utils.arguments import validate_choice, validate_integer
 from pushlab.utils.seeds import episode_seed
 
-COLUMNS = [
-    "kind",
-    "n",
-    "draw",
-    "estimator",
-    "estimate",
-    "standard_error",
-    "low",
-    "high",
-    "clipped",
-    "truth",
-    "sample_effect",
-]
-
 
 def repeat_estimates(
     model: Any = "hiv",
@@ -49,8 +35,8 @@ def repeat_estimates(
         estimators, resamples: As in `compare`.
 
     Returns:
-        DataFrame with a row for each draw and estimator: kind, n, draw, estimator, estimate, standard_error, low, high,
-        clipped (units), truth (mean effect in the population), sample_effect (mean effect on the units of the draw).
+        DataFrame with a row for each draw and estimator: the columns of `compare`, where truth is the mean effect in
+        the population; kind, n, draw, and sample_effect (mean effect on the units of the draw).
 
     >>> from pushlab.causal import DifferenceInMeans
     >>> table = repeat_estimates("lotka_volterra", "randomised", n=100, draws=3, estimators=[DifferenceInMeans()])
@@ -66,12 +52,11 @@ def repeat_estimates(
         for draw in range(validate_integer("draws", draws, 1)):
             draw_seed = episode_seed(seed, draw)
             data = KINDS[kind](trial, n, draw_seed)
-            truth = trial.population_effect
-            table = compare(data, estimators, truth, resamples, draw_seed)
-            effect = data.average_effect
-            tables.append(table.assign(draw=draw, sample_effect=effect))
-    table = pd.concat(tables, ignore_index=True)
-    return table.assign(kind=kind, n=n)[COLUMNS]
+            table = compare(
+                data, estimators, trial.population_effect, resamples, draw_seed
+            )
+            tables.append(table.assign(draw=draw, sample_effect=data.average_effect))
+    return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)
 
 
 def summary(
@@ -107,23 +92,20 @@ def summary(
         mean=("estimate", "mean"),
         bias=("error", "mean"),
         spread=("estimate", "std"),
-        rmse=("error", _root_mean_square),
+        rmse=("error", lambda errors: np.sqrt((errors**2).mean())),
         covers=("covers", "mean"),
         width=("width", "median"),
         draws=("covers", "size"),
     ).reset_index()
-    successes = (result["covers"] * result["draws"]).round()
-    interval = proportion_interval(successes, result["draws"])
+    interval = proportion_interval(
+        (result["covers"] * result["draws"]).round(), result["draws"]
+    )
     position = result.columns.get_loc("covers")
     result.insert(position + 1, "covers_low", interval.low)
     result.insert(position + 2, "covers_high", interval.high)
     if "clipped" in rows:
         result["clipped"] = groups["clipped"].mean().to_numpy()
     return result
-
-
-def _root_mean_square(errors):
-    return float(np.sqrt((errors**2).mean()))
 
 
 def errors_by_size(

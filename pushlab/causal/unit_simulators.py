@@ -72,11 +72,9 @@ class ODEUnits:
             validate_choice(
                 f"a variable that {model.name} begins with", name, self.names
             )
-        scales = []
-        for name in self.names:
-            scale = spread.get(name, 0.0)
-            scales.append(validate_number("spread", scale, 0))
-        self.spread = np.array(scales, np.float64)
+        self.spread = np.array(
+            [validate_number("spread", spread.get(name, 0.0), 0) for name in self.names]
+        )
         bounds = {item.name: item.bounds for item in model.interventions}
         for name, dose in experiment.treatment.items():
             validate_choice(f"an intervention of {model.name}", name, bounds)
@@ -190,8 +188,9 @@ class CreditUnits:
         self.experiment = experiment
         arguments = experiment.world_arguments
         for name in arguments:
-            valid_names = ("people", "config", "preset")
-            validate_choice("an argument in world_arguments", name, valid_names)
+            validate_choice(
+                "an argument in world_arguments", name, ("people", "config", "preset")
+            )
         self.people = load_borrowers(arguments.get("people"))
         self.config = credit_config(arguments.get("config"), arguments.get("preset"))
         published = experiment.treatment.get("published")

@@ -181,7 +181,7 @@ def crossed_interval(
         values = _difference(values, baseline)
     grid = finite_matrix("values", values, ("row", "column"), 2, 2)
     rows, columns = grid.shape
-    mean = grid.mean()
+    mean = float(grid.mean())
     by_row = grid.mean(axis=1, keepdims=True) - mean
     by_column = grid.mean(axis=0, keepdims=True) - mean
     rest = grid - by_row - by_column - mean
@@ -189,15 +189,13 @@ def crossed_interval(
     freedom = np.array([rows - 1, columns - 1, (rows - 1) * (columns - 1)])
     squares = np.array(sums) / freedom
     row_square, column_square, rest_square = squares
-    both = row_square + column_square - rest_square
-    total = max(both, row_square, column_square)
+    total = max(row_square + column_square - rest_square, row_square, column_square)
     spread = (squares**2 / freedom).sum()
     effective_freedom = min(rows, columns) - 1
     if spread > 0:
         effective_freedom = max(total**2 / spread, effective_freedom)
     quantile = t.ppf((1 + level) / 2, effective_freedom)
     half = float(quantile * (total / grid.size) ** 0.5)
-    mean = float(mean)
     return Interval(mean, mean - half, mean + half)
 
 
@@ -327,36 +325,44 @@ def median_time(
     from scipy.stats import binom
 
     validate_fraction("level", level)
+    observed = observed_times(times, follow_up_time)
+    low = 0.0
+    high = np.inf
+    # The interval is from the rank-th smallest to the rank-th largest, counted from 1.
+    rank = int(binom.ppf((1 - level) / 2, len(observed), 0.5))
+    if rank:
+        low = float(np.sort(observed)[rank - 1])
+        high = float(np.sort(times)[-rank])
+    median = _kaplan_meier_median(observed, np.isinf(times))
+    return MedianTime(median, low, high, float(np.max(follow_up_time)))
+
+
+def observed_times(times: ArrayLike, follow_up_time: ArrayLike) -> np.ndarray:
+    """Return each time, or its time limit if it was not reached.
+
+    Args:
+        times: Array, inf if not reached.
+        follow_up_time: Time limits; NumPy broadcasts them to the times.
+
+    Raises:
+        ValueError: A time is negative, NaN or later than its limit, or there is none.
+    """
     times = float_array("times", times)
-    follow_up_time = np.broadcast_to(
-        validate_array("follow_up_time", follow_up_time), times.shape
-    )
-    is_reached = np.isfinite(times)
-    is_late = is_reached & (times > follow_up_time)
-    is_time = times >= 0
-    if times.ndim != 1 or not len(times) or is_late.any() or not is_time.all():
+    limits = validate_array("follow_up_time", follow_up_time)
+    is_late = np.isfinite(times) & (times > limits)
+    if not times.size or is_late.any() or not (times >= 0).all():
         raise ValueError(
             "times must be at least one number from 0 to its time limit, or inf if not reached; "
             f"got {times!r:.60}"
         )
-    observed = np.where(is_reached, times, follow_up_time)
-    low = 0.0
-    high = np.inf
-    # The interval is from the rank-th smallest to the rank-th largest, counted from 1.
-    rank = int(binom.ppf((1 - level) / 2, len(times), 0.5))
-    if rank:
-        low = float(np.sort(observed)[rank - 1])
-        high = float(np.sort(times)[-rank])
-    median = _kaplan_meier_median(observed, is_reached)
-    return MedianTime(median, low, high, float(follow_up_time.max()))
+    return np.minimum(times, limits)
 
 
-def _kaplan_meier_median(times, is_reached):
+def _kaplan_meier_median(times, is_censored):
     """Return the middle of the stretch at which the Kaplan-Meier curve is one half; inf if it stays above."""
     from scipy.stats import CensoredData, ecdf
 
-    sample = CensoredData.right_censored(times, ~is_reached)
-    curve = ecdf(sample).sf
+    curve = ecdf(CensoredData.right_censored(times, is_censored)).sf
     steps = np.append(curve.quantiles, np.inf)
     fractions = np.append(curve.probabilities, 0.0)
     start = steps[np.argmax(fractions < 0.5 + 1e-9)]

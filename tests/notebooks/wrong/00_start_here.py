@@ -10,6 +10,11 @@ def reward_of(actual, opened):
     return 1 if actual == opened else -1
 
 
+# %% 1 · right: of arrays
+def reward_of(actual, opened):
+    return np.where(opened, 2, 0) - actual
+
+
 # %% 2 · ignores the context
 other = {
     **headlines,
@@ -24,12 +29,6 @@ def my_policy(observation):
 
 
 # %% 2 · chooses by chance
-other = {
-    **headlines,
-    "postingApp": "org.pushlab.chat",
-    "category": "msg",
-    "subject": "friends",
-}
 rng = np.random.default_rng(0)
 
 
@@ -38,14 +37,6 @@ def my_policy(observation):
 
 
 # %% 2 · gains by the notification, not by its time
-other = {
-    **headlines,
-    "postingApp": "org.pushlab.chat",
-    "category": "msg",
-    "subject": "friends",
-}
-
-
 def my_policy(observation):
     context = schema.context.decode_one(observation)
     choice = (
@@ -56,38 +47,40 @@ def my_policy(observation):
     return schema.notification.encode_one(choice)
 
 
-# %% 3 · ignores truncated
-def play(env, policy, seed, episodes, steps):
-    means = []
+# %% 3 · ignores steps
+def rewards_of(env, policy, seed, episodes, is_over):
+    rewards = []
     for episode in range(episodes):
         observation, info = env.reset(seed=seed + episode)
-        rewards = []
-        for step in range(steps):
-            observation, reward, terminated, truncated, info = env.step(
-                policy(observation)
-            )
-            rewards.append(reward)
-            if terminated:
-                break
-        means.append(np.mean(rewards))
-    return means
+        rewards.append([])
+        flags = [False, False]
+        while not is_over(len(rewards[-1]), *flags):
+            observation, reward, *flags, info = env.step(policy(observation))
+            rewards[-1].append(reward)
+    return rewards
+
+
+def play(env, policy, seed, episodes, steps):
+    rewards = rewards_of(
+        env, policy, seed, episodes, lambda step, ended, cut: ended or cut
+    )
+    return [np.mean(row) for row in rewards]
+
+
+# %% 3 · ignores truncated
+def play(env, policy, seed, episodes, steps):
+    rewards = rewards_of(
+        env, policy, seed, episodes, lambda step, ended, cut: ended or step == steps
+    )
+    return [np.mean(row) for row in rewards]
 
 
 # %% 3 · the rewards of all episodes in one list
 def play(env, policy, seed, episodes, steps):
-    means = []
-    rewards = []
-    for episode in range(episodes):
-        observation, info = env.reset(seed=seed + episode)
-        for step in range(steps):
-            observation, reward, terminated, truncated, info = env.step(
-                policy(observation)
-            )
-            rewards.append(reward)
-            if terminated or truncated:
-                break
-        means.append(np.mean(rewards))
-    return means
+    rewards = rewards_of(
+        env, policy, seed, episodes, lambda step, *flags: step == steps or any(flags)
+    )
+    return [np.mean(sum(rewards[:end], [])) for end in range(1, episodes + 1)]
 
 
 # %% 4 · not paired

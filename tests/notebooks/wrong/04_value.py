@@ -4,13 +4,20 @@ def returns(rewards, gamma):
     return discounted[::-1].cumsum()[::-1]
 
 
-# %% 1 · keeps the integer type
+# %% 1 · right: in place
 def returns(rewards, gamma):
-    G = np.zeros_like(rewards)
-    after = 0.0
-    for t in reversed(range(len(rewards))):
-        after = G[t] = rewards[t] + gamma * after
+    G = np.asarray(rewards, float)
+    for t in reversed(range(len(G) - 1)):
+        G[t] += gamma * G[t + 1]
     return G
+
+
+# %% 1 · keeps the integer type
+in_place = returns
+
+
+def returns(rewards, gamma):
+    return in_place(rewards, gamma).astype(np.array(rewards).dtype)
 
 
 # %% 2 · overwrites the old values
@@ -44,6 +51,20 @@ def value_iteration(P, R, gamma, close=1e-8):
             return V, Q.argmax(axis=1)
 
 
+# %% 3 · policy iteration
+def value_iteration(P, R, gamma, close=1e-8):
+    best = R.argmax(axis=1)
+    while True:
+        pi = np.eye(R.shape[1])[best]
+        V = np.zeros(len(R))
+        while abs((pi * (R + gamma * P @ V)).sum(axis=1) - V).max() > close:
+            V = (pi * (R + gamma * P @ V)).sum(axis=1)
+        better = (R + gamma * P @ V).argmax(axis=1)
+        if (better == best).all():
+            return V, best
+        best = better
+
+
 # %% 4 · returns the error after the update
 def td_update(V, s, r, s_next, alpha, gamma):
     V[s] += alpha * (r + gamma * V[s_next] - V[s])
@@ -67,8 +88,16 @@ def choose(Q, s, epsilon, rng):
 
 # %% 5 · ignores the generator
 def choose(Q, s, epsilon, rng):
-    if np.random.default_rng().random() < epsilon:
-        return int(np.random.default_rng().integers(Q.shape[1]))
+    rng = np.random.default_rng()
+    if rng.random() < epsilon:
+        return int(rng.integers(Q.shape[1]))
+    return int(Q[s].argmax())
+
+
+# %% 5 · one action too many
+def choose(Q, s, epsilon, rng):
+    if rng.random() < epsilon:
+        return int(rng.integers(Q.shape[1], endpoint=True))
     return int(Q[s].argmax())
 
 
@@ -83,11 +112,6 @@ def q_update(Q, s, a, r, s_next, alpha, gamma):
 
 
 # %% 7 · gradient of the probability, not its logarithm
-def softmax(theta):
-    e = np.exp(theta - theta.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
 def score(theta, s, a):
     gradient = np.zeros(theta.shape)
     p = softmax(theta[s])
@@ -97,11 +121,6 @@ def score(theta, s, a):
 
 
 # %% 7 · changes the rows of other states
-def softmax(theta):
-    e = np.exp(theta - theta.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
-
-
 def score(theta, s, a):
     gradient = -softmax(theta)
     gradient[s, a] += 1

@@ -96,6 +96,24 @@ def doubly_robust(rewards, ratios, action_values, state_values):
     return corrected
 
 
+# %% 5 · multiplies the ratios up to the step in the recursion
+def doubly_robust(rewards, ratios, action_values, state_values):
+    weights = ratios.cumprod(axis=1)
+    corrected = np.zeros(len(rewards))
+    for step in reversed(range(rewards.shape[1])):
+        residual = rewards[:, step] + corrected - action_values[:, step]
+        corrected = state_values[:, step] + weights[:, step] * residual
+    return corrected
+
+
+# %% 5 · right: a sum with the ratios up to the step
+def doubly_robust(rewards, ratios, action_values, state_values):
+    weights = ratios.cumprod(axis=1)
+    next_values = np.hstack([state_values[:, 1:], np.zeros((len(rewards), 1))])
+    residuals = rewards + next_values - action_values
+    return state_values[:, 0] + (weights * residuals).sum(axis=1)
+
+
 # %% 6 · right for one threshold
 def weights_at(sharpness):
     policy = SoftmaxItem(world.items, sharpness, floor=0.1)
@@ -139,3 +157,10 @@ def choose(preference, items, shown):
 def choose(preference, items, shown):
     best = np.argsort(-(items @ preference))
     return int(best[len(shown) % 3])
+
+
+# %% 7 · cares about polarisation only
+def choose(preference, items, shown):
+    directions = items / np.linalg.norm(items, axis=1, keepdims=True)
+    after = [next_preference(preference, item, alpha=1.0) for item in items]
+    return int(abs(after @ directions.T).max(axis=1).argmin())

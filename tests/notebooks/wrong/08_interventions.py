@@ -59,6 +59,14 @@ def decision_effect(simulate, schedule, position, alternative):
     return simulate(changed)["E"].iloc[-1] - simulate(schedule)["E"].iloc[-1]
 
 
+# %% 4 · compares right after the decision
+def decision_effect(simulate, schedule, position, alternative):
+    changed = list(schedule)
+    changed[position] = alternative
+    gap = simulate(schedule)["E"] - simulate(changed)["E"]
+    return gap.iloc[position + 1]
+
+
 # %% 5 · does not square the dose
 def gained(old_price, new_price, dose, decisions, discount):
     return (old_price - new_price) * dose * (1 - discount**decisions) / (1 - discount)

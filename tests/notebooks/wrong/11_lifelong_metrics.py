@@ -10,15 +10,7 @@ my_life = [
 ]
 
 # %% 1 · maintenance from the last tests
-my_life = [
-    ("test", {"A": [0, 0], "B": [4, 4]}),
-    ("train", "A", [2, 4, 6, 8, 8, 8, 8, 8, 8, 8]),
-    ("test", {"A": [8, 8], "B": [2, 2]}),
-    ("train", "B", [2, 4, 6, 9, 9, 9, 9, 9, 9, 9]),
-    ("test", {"A": [8, 8], "B": [9, 9]}),
-    ("train", "A", [6, 7, 8, 8, 8, 8, 8, 8, 8, 8]),
-    ("test", {"A": [6, 6], "B": [9, 9]}),
-]
+my_life[4], my_life[6] = my_life[6], my_life[4]
 
 
 # %% 2 · loss from the best test
@@ -46,7 +38,7 @@ def maintenance(blocks):
             reference[task] = mean
         elif task in learned:
             differences.setdefault(task, []).append(mean - reference[task])
-    return {task: sum(values) / len(values) for task, values in differences.items()}
+    return {task: np.mean(values) for task, values in differences.items()}
 
 
 # %% 3 · counts censored times as recoveries
@@ -63,31 +55,46 @@ def median_recovery(times, follow_up_time):
 
 
 # %% 4 · gains cancel losses
-@metric("recovery_loss", unit="points", better="lower")
-def recovery_loss(life):
-    """Reward missing until a task is as good as before."""
-    losses = {}
+def losses(life, loss_of):
+    result = {}
     for task in life.tasks:
         rows = life.training(task).index
         for before, now in zip(rows, rows[1:]):
-            level = life.regimes.at[before, "terminal"]
-            loss = (level - life.curve(now)).sum()
-            losses[task] = losses.get(task, 0.0) + loss
-    return pd.Series(losses).reindex(life.tasks)
+            loss = loss_of(life.regimes, rows[0], before, life.curve(now))
+            result[task] = result.get(task, 0.0) + loss.sum()
+    return pd.Series(result).reindex(life.tasks)
+
+
+@metric("recovery_loss", unit="points", better="lower")
+def recovery_loss(life):
+    """Reward missing until a task is as good as before."""
+    return losses(
+        life, lambda table, first, before, curve: table.at[before, "terminal"] - curve
+    )
 
 
 # %% 4 · below the highest level
 @metric("recovery_loss", unit="points", better="lower")
 def recovery_loss(life):
     """Reward missing until a task is as good as before."""
-    losses = {}
-    for task in life.tasks:
-        rows = life.training(task).index
-        for before, now in zip(rows, rows[1:]):
-            level = life.regimes.at[before, "saturation"]
-            loss = np.clip(level - life.curve(now), 0, None).sum()
-            losses[task] = losses.get(task, 0.0) + loss
-    return pd.Series(losses).reindex(life.tasks)
+    return losses(
+        life,
+        lambda table, first, before, curve: np.clip(
+            table.at[before, "saturation"] - curve, 0, None
+        ),
+    )
+
+
+# %% 4 · below the first level
+@metric("recovery_loss", unit="points", better="lower")
+def recovery_loss(life):
+    """Reward missing until a task is as good as before."""
+    return losses(
+        life,
+        lambda table, first, before, curve: np.clip(
+            table.at[first, "terminal"] - curve, 0, None
+        ),
+    )
 
 
 # %% 5 · restarts

@@ -37,11 +37,12 @@ def middle_half(scores):
     return np.clip(values, values[cut], values[-cut - 1]).mean()
 
 
-# %% 3 · resamples whole rows
+# %% 3 · a seed of its own for each user
 def bootstrap_interval(scores, statistic, rng, resamples=1000):
     scores = np.asarray(scores)
+    seeds, users = scores.shape
     results = [
-        statistic(scores[rng.integers(len(scores), size=len(scores))])
+        statistic(scores[rng.integers(seeds, size=(seeds, users)), np.arange(users)])
         for _ in range(resamples)
     ]
     return np.quantile(results, [0.025, 0.975])
@@ -50,10 +51,8 @@ def bootstrap_interval(scores, statistic, rng, resamples=1000):
 # %% 3 · 5 % at either end
 def bootstrap_interval(scores, statistic, rng, resamples=1000):
     scores = np.asarray(scores)
-    seeds, users = scores.shape
     results = [
-        statistic(scores[rng.integers(seeds, size=(seeds, users)), np.arange(users)])
-        for _ in range(resamples)
+        statistic(rng.choice(scores, size=len(scores))) for _ in range(resamples)
     ]
     return np.quantile(results, [0.05, 0.95])
 
@@ -65,10 +64,10 @@ def simulated_power(difference, spread, seeds, rng, studies=2000):
     return (values.mean(axis=1) > half).mean()
 
 
-# %% 4 · 1.96 for few seeds
+# %% 4 · knows the true spread
 def simulated_power(difference, spread, seeds, rng, studies=2000):
     values = rng.normal(difference, spread, size=(studies, seeds))
-    half = 1.96 * values.std(axis=1, ddof=1) / np.sqrt(seeds)
+    half = estimate.half_width(spread, seeds)
     return (np.abs(values.mean(axis=1)) > half).mean()
 
 
