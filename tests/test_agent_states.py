@@ -111,8 +111,7 @@ AGENTS = {
             agents.EpsilonGreedy(0.5),
             context_features=["time"],
             half_at=np.inf,
-            value_variance=1.0,
-            context_variance=0.1,
+            prior_variance=0.1,
         ),
         COLD,
         SHORT,
@@ -161,7 +160,7 @@ AGENTS = {
     "LinearQ": (agents.LinearQ, ITEMS, {}),
     "LinUCB": (agents.LinUCB, COLD, SHORT, (160, 1, 80, 6.392125168)),
     "LinUCB narrow": (
-        lambda: changed(agents.LinUCB(0.1), context_features=["noise", "day"]),
+        lambda: changed(agents.LinUCB(0.1), context_features=["noise"]),
         COLD,
         SHORT,
         (188, 1, 94, 3.326916297),
@@ -171,6 +170,12 @@ AGENTS = {
         ITEMS,
         {},
         (9.863114704, 1, 7.555410673, 5.075330896),
+    ),
+    "LogisticThompson": (
+        lambda: changed(agents.LogisticThompson(), context_features=["time"]),
+        COLD,
+        SHORT,
+        (0, 0, 0, 0),
     ),
     "MostOpened": (
         lambda: agents.MostOpened(history()),
@@ -270,7 +275,7 @@ AGENTS = {
         (188, 0, 114, 11.66072412),
     ),
     "ThompsonSampling wide": (
-        lambda: agents.ThompsonSampling(1.0),
+        lambda: changed(agents.ThompsonSampling(1.0), context_features=["time"]),
         COLD,
         SHORT,
         (150, 0, 114, 12.08005297),
