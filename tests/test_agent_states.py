@@ -104,7 +104,7 @@ AGENTS = {
         agents.EpsilonGreedy,
         COLD,
         SHORT,
-        (182, 0.7169233813, 76, 17.07123393),
+        (180, 0.7099640913, 94, 11.78507355),
     ),
     "EpsilonGreedy steady": (
         lambda: changed(
@@ -115,7 +115,7 @@ AGENTS = {
         ),
         COLD,
         SHORT,
-        (148, 0.2744791667, 96, 13.49632711),
+        (140, 0.2744791667, 84, 12.7057292),
     ),
     "FittedQIteration": (
         lambda: agents.FittedQIteration(
@@ -158,13 +158,7 @@ AGENTS = {
         (31.39, 0.8466975309, 25.51, 12.4058246),
     ),
     "LinearQ": (agents.LinearQ, ITEMS, {}),
-    "LinUCB": (agents.LinUCB, COLD, SHORT, (160, 1, 80, 6.392125168)),
-    "LinUCB narrow": (
-        lambda: changed(agents.LinUCB(0.1), context_features=["noise"]),
-        COLD,
-        SHORT,
-        (188, 1, 94, 3.326916297),
-    ),
+    "LinUCB": (agents.LinUCB, COLD, SHORT, (192, 1, 114, 5.95251009)),
     "LinUCBItem": (
         agents.LinUCBItem,
         ITEMS,
@@ -175,7 +169,7 @@ AGENTS = {
         lambda: changed(agents.LogisticThompson(), context_features=["time"]),
         COLD,
         SHORT,
-        (0, 0, 0, 0),
+        (182, 0, 98, 7.838695491),
     ),
     "MostOpened": (
         lambda: agents.MostOpened(history()),
@@ -272,13 +266,7 @@ AGENTS = {
         agents.ThompsonSampling,
         COLD,
         SHORT,
-        (188, 0, 114, 11.66072412),
-    ),
-    "ThompsonSampling wide": (
-        lambda: changed(agents.ThompsonSampling(1.0), context_features=["time"]),
-        COLD,
-        SHORT,
-        (150, 0, 114, 12.08005297),
+        (196, 0, 100, 6.314449516),
     ),
 }
 
