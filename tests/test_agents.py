@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from statistics import NormalDist
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +13,6 @@ import pushlab  # noqa: F401  registers the environments
 from pushlab import agents, plots
 from pushlab.agents import Transition
 from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
-from pushlab.agents.protocol import agent_rng
 from pushlab.agents.weight_posterior import update_weights
 from pushlab.datasets.reading import load_user
 from pushlab.logs.push_days import evaluate_agent
@@ -66,42 +66,63 @@ def test_linear_update_equals_ridge_regression():
     assert covariance == pytest.approx(np.linalg.inv(precision))
 
 
-def test_one_answer_updates_the_estimates_of_bandits():
-    """Two features are active, "always" and the time, in the shared row and in the subject's.
+def begin_after_one_open(agent):
+    """Begin with four active weights for each of PAIR, and open the second; return the observation.
 
-    Their sum has the variance 2 · 1 + 2 · 0.3 (logistic) or 2 · 0.04 + 0.03 + 0.01.
+    They are "always" and the time, in the row that both share and in the subject's.
     """
-    env = gym.make(COLD, candidates=PAIR)
-    context = MIRA.test.context_codes[[0, 0]]
-    logistic = agents.ThompsonSampling()
-    logistic.context_features = ["time"]
-    observation = begin(logistic, env)
-    answer(logistic, observation, PAIR[1], True)
-    scale = 1 + 0.25 * 2.6  # the probability was 1/2
-    centre = 0.5 / scale * np.array([2.0, 2.6])
-    shared = 2 - 0.25 / scale * 2**2
-    variance = shared + np.array([0.6, 0.6 - 0.25 / scale * 0.6**2])
-    chance = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
-    assert logistic.probability(context, PAIR) == pytest.approx(chance)
-    linear = agents.LinUCB()
-    linear.context_features = ["time"]
-    begin(linear, env)
-    answer(linear, observation, PAIR[1], True)
-    scale = 1 + 4 * 0.12  # the noise has the variance 1/4
-    expected = np.array([0.08, 0.12]) * 4 / scale
-    assert linear.probability(context, PAIR) == pytest.approx(expected)
-    # 0.108 + 1.5 √(0.04 - 4 / 1.48 · 0.04²) = 0.391 beats 1.5 √0.04 = 0.3.
-    assert linear.act(observation, {})[SUBJECT] == PAIR[1, SUBJECT]
+    agent.context_features = ["time"]
+    observation = begin(agent, gym.make(COLD, candidates=PAIR))
+    answer(agent, observation, PAIR[1], True)
+    return observation
 
 
-def test_thompson_sampling_sends_the_best_candidate_of_its_draw():
-    env = gym.make(COLD, candidates=PAIR)
-    agent = agents.ThompsonSampling()
-    observation = begin(agent, env)
-    # One number for the shared row, then one for each subject.
-    drawn = agent_rng(0).standard_normal((30, 3))
-    sent = [agent.act(observation, {})[SUBJECT] > 0 for _ in range(30)]
-    assert sent == (drawn[:, 2] > drawn[:, 1]).tolist()
+@pytest.mark.parametrize(
+    "make", [agents.EpsilonGreedy, agents.LinUCB, agents.ThompsonSampling]
+)
+def test_linear_bandits_learn_the_same_from_one_answer(make):
+    """Each score has the variance 4 · 0.03 = 0.12, and the two share 0.06. An answer adds 0.25."""
+    agent = make()
+    begin_after_one_open(agent)
+    chances = agent.probability(MIRA.test.context_codes[[0, 0]], PAIR)
+    assert chances == pytest.approx([0.06 / 0.37, 0.12 / 0.37])
+
+
+def test_one_answer_updates_a_logistic_bandit():
+    """Each score has the variance 4 · 0.3, and the two share 0.6. The probability was 1/2, its precision 1/4."""
+    agent = agents.LogisticThompson()
+    begin_after_one_open(agent)
+    scale = 1 + 0.25 * 1.2
+    shared = np.array([0.6, 1.2])
+    centre = 0.5 / scale * shared
+    variance = 1.2 - 0.25 / scale * shared**2
+    expected = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
+    chances = agent.probability(MIRA.test.context_codes[[0, 0]], PAIR)
+    assert chances == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("width", "sent"), [(3.4, 1), (3.45, 0)])
+def test_upper_bound_uses_the_covariance_of_all_weights(width, sent):
+    """The bounds are 0.162 + width √(0.12 - 0.06² / 0.37) and 0.324 + width √(0.12 - 0.12² / 0.37)."""
+    agent = agents.LinUCB(width)
+    observation = begin_after_one_open(agent)
+    assert agent.act(observation, {}).tolist() == PAIR[sent].tolist()
+
+
+@pytest.mark.parametrize("width", [0.25, 1.0])
+def test_thompson_sampling_draws_all_weights_together(width):
+    """The difference of the two scores has the mean 0.06 / 0.37 and the variance 0.12 - 0.06² / 0.37.
+
+    Independent draws of the scores or of the weights would have a larger variance.
+    """
+    agent = agents.ThompsonSampling(width)
+    observation = begin_after_one_open(agent)
+    draws = 4000
+    sent = sum(agent.act(observation, {})[SUBJECT] > 0 for _ in range(draws))
+    deviation = width * math.sqrt(0.12 - 0.06**2 / 0.37)
+    chance = NormalDist(0, deviation).cdf(0.06 / 0.37)
+    error = math.sqrt(chance * (1 - chance) / draws)
+    assert sent / draws == pytest.approx(chance, abs=3 * error)
 
 
 def test_thompson_sampling_learns_the_habits_of_a_user():

@@ -3,8 +3,8 @@
 The distribution is two arrays: `mean` (d,) and `covariance` (d, d). Features are sparse: the indices of those that
 aren't 0, and their values. One-hot features and dense vectors work alike: a dense vector x is (np.arange(len(x)), x).
 
-With a prior covariance S, features X and outcomes y with noise variance v, the covariance is C = (S⁻¹ + XᵀX / v)⁻¹.
-The mean is CXᵀy / v, the solution of ridge regression. Both depend on sums over outcomes, so order doesn't matter.
+With a prior covariance S, features X and outcomes y with noise variance v, the covariance is C = (S⁻¹ + XᵀX / v)⁻¹ and
+the mean is CXᵀy / v, the solution of ridge regression. Both depend on sums over outcomes only, not on their order.
 
 Source:
     Bishop (2006), Pattern Recognition and Machine Learning, sections 3.3 and 4.5; Sherman & Morrison (1950) for the
@@ -31,7 +31,8 @@ def update_weights(
     Args:
         active: Indices of the features that aren't 0 (k,).
         outcome: A number observed with the variance `noise`. If `noise` is None, the model is logistic and the outcome
-            0 or 1; the update is then one Newton step on the log-posterior, which is an approximation.
+            0 or 1. The update is then an approximation: one Newton step on the log-posterior, with the probability
+            averaged over the uncertainty. It depends on the order of the outcomes.
         values: Values of the active features (k,); all are 1 by default.
 
     >>> mean, covariance = np.zeros(1), np.ones((1, 1))
