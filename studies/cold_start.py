@@ -36,6 +36,7 @@ AGENTS = {
     "eps-greedy": agents.EpsilonGreedy,
     "LinUCB": agents.LinUCB,
     "Thompson": agents.ThompsonSampling,
+    "logistic Thompson": agents.LogisticThompson,
 }
 USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20

@@ -160,13 +160,6 @@ def is_not_significant(source, true):
     return test.p_value > 0.05
 
 
-def is_not_later(source, true):
-    """Return whether the log-rank test of pairs that share half of the variance finds no difference."""
-    times = np.exp(source.draw(2, source.runs) + source.draw())
-    times = np.where(times > np.exp(1), np.inf, times)
-    return estimate.paired_log_rank_test(*times, np.exp(1)).p_value > 0.05
-
-
 def is_detected(source, true):
     """Return whether the interval excludes a difference of 0."""
     return estimate.mean_interval(true + source.draw()).low > 0
@@ -279,7 +272,6 @@ METHODS: dict[str, tuple[Callable, Callable]] = {
     "median_time": (median_time, true_median),
     "share_interval": (proportion_interval, true_share),
     "permutation_test": (is_not_significant, zero),
-    "paired_log_rank_test": (is_not_later, zero),
     "power": (is_detected, true_difference),
     "probability_of_improvement": (
         partial(improvement_interval, SHIFT),

@@ -85,13 +85,13 @@ AGENTS = {
         agents.ElasticArrivalQ,
         ARRIVALS,
         {},
-        (54.295, 0.9016266502, 14, 24.52670029),
+        (49.685, 0.8987956349, 14, 19.73867893),
     ),
     "ElasticArrivalQ weak": (
         lambda: changed(agents.ElasticArrivalQ(2.0), rate=0.3),
         ARRIVALS,
         {},
-        (47.295, 0.8524597592, 13.04, 26.21884063),
+        (41.51, 0.8467360026, 15.53, 21.43202029),
     ),
     "EpisodicAgent": (lambda: agents.EpisodicAgent(8), ROOM, SHORT, (125, 1, 55, 0)),
     "EpisodicAgent codes": (
@@ -104,19 +104,18 @@ AGENTS = {
         agents.EpsilonGreedy,
         COLD,
         SHORT,
-        (182, 0.7169233813, 76, 17.07123393),
+        (180, 0.7099640913, 94, 11.78507355),
     ),
     "EpsilonGreedy steady": (
         lambda: changed(
             agents.EpsilonGreedy(0.5),
             context_features=["time"],
             half_at=np.inf,
-            value_variance=1.0,
-            context_variance=0.1,
+            prior_variance=0.1,
         ),
         COLD,
         SHORT,
-        (148, 0.2744791667, 96, 13.49632711),
+        (140, 0.2744791667, 84, 12.7057292),
     ),
     "FittedQIteration": (
         lambda: agents.FittedQIteration(
@@ -143,7 +142,7 @@ AGENTS = {
         agents.LinearArrivalQ,
         ARRIVALS,
         {},
-        (27.615, 0.8589451138, 14, 7.100842207),
+        (48.895, 0.8760336323, 17.42, 5.705565747),
     ),
     "LinearArrivalQ bold": (
         lambda: changed(
@@ -156,21 +155,21 @@ AGENTS = {
         ),
         ARRIVALS,
         {"max_forbidden": 1},
-        (31.39, 0.8466975309, 25.51, 12.4058246),
+        (21.135, 0.8536338028, 24.35, 10.59973738),
     ),
     "LinearQ": (agents.LinearQ, ITEMS, {}),
-    "LinUCB": (agents.LinUCB, COLD, SHORT, (160, 1, 80, 6.392125168)),
-    "LinUCB narrow": (
-        lambda: changed(agents.LinUCB(0.1), context_features=["noise", "day"]),
-        COLD,
-        SHORT,
-        (188, 1, 94, 3.326916297),
-    ),
+    "LinUCB": (agents.LinUCB, COLD, SHORT, (192, 1, 114, 5.95251009)),
     "LinUCBItem": (
         agents.LinUCBItem,
         ITEMS,
         {},
         (9.863114704, 1, 7.555410673, 5.075330896),
+    ),
+    "LogisticThompson": (
+        lambda: changed(agents.LogisticThompson(), context_features=["time"]),
+        COLD,
+        SHORT,
+        (182, 0, 98, 7.838695491),
     ),
     "MostOpened": (
         lambda: agents.MostOpened(history()),
@@ -209,13 +208,13 @@ AGENTS = {
         lambda: changed(agents.ReplayArrivalQ(), size=20),
         ARRIVALS,
         {},
-        (47.945, 0.8843217391, 13.87, 18.44649074),
+        (53.21, 0.8691452899, 15.81, 18.9392484),
     ),
     "ReplayArrivalQ often": (
         lambda: changed(agents.ReplayArrivalQ(3), size=9, rate=0.2),
         ARRIVALS,
         {},
-        (29.59, 0.8818408072, 13.99, 18.30542938),
+        (56.145, 0.8464818689, 15.99, 18.64357711),
     ),
     "ReplayHistory": (
         lambda: agents.ReplayHistory(history()),
@@ -245,11 +244,17 @@ AGENTS = {
         (140, 0.775, 66, 0),
     ),
     "ShowAll": (agents.ShowAll, ARRIVALS, {}, (66, 1, 14, 0)),
+    "BlockwiseArrivalQ": (
+        agents.BlockwiseArrivalQ,
+        ARRIVALS,
+        {},
+        (48.895, 0.8778273543, 17.42, 5.64931727),
+    ),
     "SGDArrivalQ": (
         agents.SGDArrivalQ,
         ARRIVALS,
         {},
-        (54.295, 0.9016266502, 14, 3.344588326),
+        (49.685, 0.8987956349, 14, 3.422078511),
     ),
     "SoftmaxItem": (
         lambda: agents.SoftmaxItem(np.eye(5), 2.0, 0.1),
@@ -267,13 +272,7 @@ AGENTS = {
         agents.ThompsonSampling,
         COLD,
         SHORT,
-        (188, 0, 114, 11.66072412),
-    ),
-    "ThompsonSampling wide": (
-        lambda: agents.ThompsonSampling(1.0),
-        COLD,
-        SHORT,
-        (150, 0, 114, 12.08005297),
+        (196, 0, 100, 6.314449516),
     ),
 }
 

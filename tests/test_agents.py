@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from statistics import NormalDist
 
 import gymnasium as gym
 import numpy as np
@@ -12,7 +13,6 @@ import pushlab  # noqa: F401  registers the environments
 from pushlab import agents, plots
 from pushlab.agents import Transition
 from pushlab.agents.arrivals import CACHE, DISMISS, SHOW, NotificationLearner
-from pushlab.agents.protocol import agent_rng
 from pushlab.agents.weight_posterior import update_weights
 from pushlab.datasets.reading import load_user
 from pushlab.logs.push_days import evaluate_agent
@@ -56,55 +56,73 @@ def test_linear_update_equals_ridge_regression():
     rng = np.random.default_rng(3)
     features = rng.normal(size=(12, 4))
     outcomes = rng.normal(size=12)
-    found = np.zeros((1, 4))
-    covariance = 2.0 * np.eye(4)[None]
-    block = np.array([0])
+    found = np.zeros(4)
+    covariance = 2.0 * np.eye(4)
     for values, outcome in zip(features, outcomes):
-        update_weights(
-            found, covariance, block, np.arange(4), outcome, values, noise=0.5
-        )
+        update_weights(found, covariance, np.arange(4), outcome, values, noise=0.5)
     precision = np.eye(4) / 2.0 + features.T @ features / 0.5
     mean = np.linalg.solve(precision, features.T @ outcomes / 0.5)
-    assert found[0] == pytest.approx(mean)
-    assert covariance[0] == pytest.approx(np.linalg.inv(precision))
+    assert found == pytest.approx(mean)
+    assert covariance == pytest.approx(np.linalg.inv(precision))
 
 
-def test_one_answer_updates_the_estimates_of_bandits():
-    """Two features are active, "always" and the time, in the shared row and in the subject's.
+def begin_after_one_open(agent):
+    """Begin with four active weights for each of PAIR, and open the second; return the observation.
 
-    Their sum has the variance 2 · 1 + 2 · 0.3 (logistic) or 2 · 0.04 + 0.03 + 0.01.
+    They are "always" and the time, in the row that both share and in the subject's.
     """
-    env = gym.make(COLD, candidates=PAIR)
-    context = MIRA.test.context_codes[[0, 0]]
-    logistic = agents.ThompsonSampling()
-    logistic.context_features = ["time"]
-    observation = begin(logistic, env)
-    answer(logistic, observation, PAIR[1], True)
-    scale = 1 + 0.25 * 2.6  # the probability was 1/2
-    centre = 0.5 / scale * np.array([2.0, 2.6])
-    shared = 2 - 0.25 / scale * 2**2
-    variance = shared + np.array([0.6, 0.6 - 0.25 / scale * 0.6**2])
-    chance = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
-    assert logistic.probability(context, PAIR) == pytest.approx(chance)
-    linear = agents.LinUCB()
-    linear.context_features = ["time"]
-    begin(linear, env)
-    answer(linear, observation, PAIR[1], True)
-    scale = 1 + 4 * 0.12  # the noise has the variance 1/4
-    expected = np.array([0.08, 0.12]) * 4 / scale
-    assert linear.probability(context, PAIR) == pytest.approx(expected)
-    # 0.108 + 1.5 √(0.04 - 4 / 1.48 · 0.04²) = 0.391 beats 1.5 √0.04 = 0.3.
-    assert linear.act(observation, {})[SUBJECT] == PAIR[1, SUBJECT]
+    agent.context_features = ["time"]
+    observation = begin(agent, gym.make(COLD, candidates=PAIR))
+    answer(agent, observation, PAIR[1], True)
+    return observation
 
 
-def test_thompson_sampling_sends_the_best_candidate_of_its_draw():
-    env = gym.make(COLD, candidates=PAIR)
-    agent = agents.ThompsonSampling()
-    observation = begin(agent, env)
-    # One number for the shared row, then one for each subject.
-    drawn = agent_rng(0).standard_normal((30, 3))
-    sent = [agent.act(observation, {})[SUBJECT] > 0 for _ in range(30)]
-    assert sent == (drawn[:, 2] > drawn[:, 1]).tolist()
+@pytest.mark.parametrize(
+    "make", [agents.EpsilonGreedy, agents.LinUCB, agents.ThompsonSampling]
+)
+def test_linear_bandits_learn_the_same_from_one_answer(make):
+    """Each score has the variance 4 · 0.03 = 0.12, and the two share 0.06. An answer adds 0.25."""
+    agent = make()
+    begin_after_one_open(agent)
+    chances = agent.probability(MIRA.test.context_codes[[0, 0]], PAIR)
+    assert chances == pytest.approx([0.06 / 0.37, 0.12 / 0.37])
+
+
+def test_one_answer_updates_a_logistic_bandit():
+    """Each score has the variance 4 · 0.3, and the two share 0.6. The probability was 1/2, its precision 1/4."""
+    agent = agents.LogisticThompson()
+    begin_after_one_open(agent)
+    scale = 1 + 0.25 * 1.2
+    shared = np.array([0.6, 1.2])
+    centre = 0.5 / scale * shared
+    variance = 1.2 - 0.25 / scale * shared**2
+    expected = 1 / (1 + np.exp(-centre / np.sqrt(1 + np.pi / 8 * variance)))
+    chances = agent.probability(MIRA.test.context_codes[[0, 0]], PAIR)
+    assert chances == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("width", "sent"), [(3.4, 1), (3.45, 0)])
+def test_upper_bound_uses_the_covariance_of_all_weights(width, sent):
+    """The bounds are 0.162 + width √(0.12 - 0.06² / 0.37) and 0.324 + width √(0.12 - 0.12² / 0.37)."""
+    agent = agents.LinUCB(width)
+    observation = begin_after_one_open(agent)
+    assert agent.act(observation, {}).tolist() == PAIR[sent].tolist()
+
+
+@pytest.mark.parametrize("width", [0.25, 1.0])
+def test_thompson_sampling_draws_all_weights_together(width):
+    """The difference of the two scores has the mean 0.06 / 0.37 and the variance 0.12 - 0.06² / 0.37.
+
+    Independent draws of the scores or of the weights would have a larger variance.
+    """
+    agent = agents.ThompsonSampling(width)
+    observation = begin_after_one_open(agent)
+    draws = 4000
+    sent = sum(agent.act(observation, {})[SUBJECT] > 0 for _ in range(draws))
+    deviation = width * math.sqrt(0.12 - 0.06**2 / 0.37)
+    chance = NormalDist(0, deviation).cdf(0.06 / 0.37)
+    error = math.sqrt(chance * (1 - chance) / draws)
+    assert sent / draws == pytest.approx(chance, abs=3 * error)
 
 
 def test_thompson_sampling_learns_the_habits_of_a_user():
@@ -168,7 +186,7 @@ def started(agent, world=COLD):
 
 def begin_with_wrong_weights():
     agent = agents.SGDArrivalQ()
-    agent.load({"weights": np.zeros((3, 4, 5))})
+    agent.load({"weights": np.zeros((3, 20))})
     started(agent, ARRIVALS)
 
 
@@ -272,17 +290,17 @@ def test_updates_of_the_arrival_learners_by_hand():
     for target in (1.0, 2.0, 6.0):  # steps of 1, 1/2 and 0.4
         table.update_value("here", SHOW, target)
     assert table.action_values("here") == pytest.approx([3.3, 0, 0])
-    one = np.array([0]), np.array([0])
-    both = np.array([0]), np.array([0, 1])
+    one = np.array([0])
+    both = np.array([0, 1])
     linear = started(agents.LinearArrivalQ(), ARRIVALS)
-    rows = np.array([0, 3]), np.array([0])
+    always = np.array([0, 3 * 16])  # in the shared row and in that of the third app
     for action in (SHOW, CACHE):
-        linear.update_value(rows, action, 1.0)
-    # The shared row has ten times the prior variance: 0.022 / (0.022 + 0.7).
-    assert linear.action_values(rows) == pytest.approx([0.022 / 0.722, 0, 0.1])
+        linear.update_value(always, action, 1.0)
+    # The shared row has ten times the prior variance: 0.055 / (0.055 + 0.4).
+    assert linear.action_values(always) == pytest.approx([0.055 / 0.455, 0, 0.1])
     small = agents.SGDArrivalQ()
     small.rate = 0.25
-    small.weights = np.zeros((3, 2, 2))
+    small.weights = np.zeros((3, 2))
     small.update_value(both, DISMISS, 2.0)
     assert small.action_values(both) == pytest.approx([0, 0.5, 0])
     replaying = started(agents.ReplayArrivalQ(times=2), ARRIVALS)
@@ -294,20 +312,20 @@ def test_updates_of_the_arrival_learners_by_hand():
 
 
 def test_elastic_weights_are_pulled_back_to_their_anchor():
-    one = np.array([0]), np.array([0])
-    both = np.array([0]), np.array([0, 1])
+    one = np.array([0])
+    both = np.array([0, 1])
     agent = agents.ElasticArrivalQ(strength=1.0)
     agent.rate = 0.5
-    agent.weights = np.zeros((3, 1, 2))
+    agent.weights = np.zeros((3, 2))
     agent.update_value(one, SHOW, 1.0)  # 0.5 and 0
     agent.update_value(both, SHOW, 2.0)  # 0.875 and 0.375
     agent.begin_task("another", True)
-    assert agent.fisher[SHOW, 0].tolist() == [1.0, 0.5]
+    assert agent.fisher[SHOW].tolist() == [1.0, 0.5]
     agent.update_value(both, SHOW, 0.0)  # to 0.5625 and 0.0625, and back by 1/4 and 1/8
-    assert agent.weights[SHOW, 0] == pytest.approx([0.640625, 0.1015625])
+    assert agent.weights[SHOW] == pytest.approx([0.640625, 0.1015625])
     agent.strength = 1e9
     agent.update_value(both, SHOW, -50.0)
-    assert agent.weights[SHOW, 0] == pytest.approx([0.875, 0.375])
+    assert agent.weights[SHOW] == pytest.approx([0.875, 0.375])
 
 
 def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
@@ -318,7 +336,7 @@ def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
         agent.size = 8
         agent.begin(env, seed)
         for number in range(64):
-            agent.update_value((np.array([0]), np.array([0])), SHOW, float(number))
+            agent.update_value(np.array([0]), SHOW, float(number))
         found[[int(outcome) for *_, outcome in agent.memory]] += 1
     assert found.sum() == 8 * 150
     assert found.reshape(8, 8).sum(axis=1) == pytest.approx(150, abs=60)  # 5 deviations

@@ -219,17 +219,6 @@ def test_permutation_p_values_count_the_arrangements_as_extreme():
     assert drawn == test(np.arange(20), np.arange(20) % 7, resamples=300)
 
 
-def test_the_paired_log_rank_test_keeps_its_level_for_related_times():
-    test = estimate.paired_log_rank_test
-    # Scores 1 - 1/4, 1 - 7/12, 1 - 13/12 and -13/12 of the times 1, 2, 3 and above 4.
-    assert test([1.0, 2.0], [3.0, np.inf], 4) == (pytest.approx(7 / 6), 0.5, 4)
-    luck = np.random.default_rng(0).exponential(size=(500, 3, 8))
-    times = luck[:, :1] + luck[:, 1:]
-    times[times > 3] = np.inf
-    is_significant = [test(*pairs, 3).p_value <= 0.05 for pairs in times]
-    assert np.mean(is_significant) == pytest.approx(0.05, abs=0.03)
-
-
 def test_power_is_that_of_published_tables():
     """Cohen (1988), table 2.4.1, and statsmodels 0.14 (TTestPower, TTestIndPower)."""
     cohen = [estimate.runs_needed(d, 1.0, paired=False) for d in (0.5, 0.8, -0.8)]

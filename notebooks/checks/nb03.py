@@ -61,8 +61,7 @@ def epsilon_greedy(choose):
     )
     require(
         abs(uniform - 0.2).max() < 0.04,
-        "With ε = 1 the five candidates are sent with the shares "
-        f"{', '.join(f'{share:.2f}' for share in uniform)}",
+        "With ε = 1 the five candidates are not sent equally often",
         "Exploration draws any candidate with equal probability, also the best one",
         earned=1,
     )
@@ -75,41 +74,70 @@ def epsilon_greedy(choose):
     return "It sends the best, and with probability ε any candidate."
 
 
+def _require_none(found, mistakes, **options):
+    """Require a result that equals none of the usual mistakes (result, complaint, hint)."""
+    for mistake, complaint, hint in mistakes:
+        require(not np.allclose(found, mistake), complaint, hint, **options)
+
+
 def _require_bounds(upper_bounds, A, b):
-    """Require bounds that are estimate plus width times standard deviation."""
-    rows = np.random.default_rng(37).normal(size=(6, 4))
-    centre = rows @ np.linalg.solve(A, b)
-    variance = np.einsum("ki,ij,kj->k", rows, np.linalg.inv(A), rows)
-    bounds = {
-        width: np.asarray(upper_bounds(A, b, rows, width)) for width in (0.0, 1.0, 2.0)
-    }
+    """Require bounds that are estimate plus alpha times standard deviation."""
+    rows = np.random.default_rng(37).normal(size=(4, 4))
+    inverse = np.linalg.inv(A)
+    centre = rows @ inverse @ b
+    variance = np.einsum("ki,ij,kj->k", rows, inverse, rows)
+    estimates, once, twice = (
+        np.asarray(upper_bounds(A, b, rows, alpha)) for alpha in (0.0, 1.0, 2.0)
+    )
     require(
-        bounds[1.0].shape == (6,),
-        f"For six rows `upper_bounds` gives the shape {bounds[1.0].shape}",
+        twice.shape == (4,),
+        f"For four rows `upper_bounds` gives the shape {twice.shape}",
         "Return one number per row: only the diagonal of X A⁻¹ Xᵀ, `((X @ inverse) * X).sum(axis=1)`",
         earned=1,
     )
     require(
-        bounds[0.0].shape == (6,) and np.allclose(bounds[0.0], centre),
-        "With width 0 you do not get the estimates",
-        "The estimate of a row x is x · θ, and θ is the solution of A θ = b",
+        not np.allclose(once, twice),
+        "Alpha has no effect",
+        "Add alpha times the standard deviation",
         earned=1,
     )
     require(
-        not np.allclose(bounds[1.0], centre),
-        "The width has no effect",
-        "Add width times the standard deviation",
-        earned=2,
+        np.allclose(estimates, centre),
+        "With alpha = 0 you do not get the estimates",
+        "The estimate of a row x is x · θ, and θ is the solution of A θ = b",
+        earned=1,
     )
+    mistakes = [
+        (
+            centre + 2 * np.sqrt((rows @ inverse * rows).sum(axis=0)),
+            "The sum goes over the rows",
+            "The variance of a row is a sum over its weights: `axis=1`",
+        ),
+        (
+            centre + 2 * variance,
+            "You added the variance",
+            "The standard deviation is its square root",
+        ),
+        (
+            centre + np.sqrt(2 * variance),
+            "Alpha is under the root",
+            "Take the root of xᵀ A⁻¹ x first, then multiply by alpha",
+        ),
+        (
+            centre + 2 * np.sqrt(rows**2 @ np.diag(inverse)),
+            "Only the diagonal of A⁻¹ counts",
+            "Weights that were seen together are uncertain together: xᵀ A⁻¹ x needs the whole table",
+        ),
+        (
+            centre + 2 * np.sqrt(np.einsum("ki,ij,kj->k", rows, A, rows)),
+            "The bound is highest for what was sent most",
+            "A grows with the data: the variance needs its inverse",
+        ),
+    ]
+    _require_none(twice, mistakes, earned=2)
     require(
-        not np.allclose(bounds[1.0], centre + variance),
-        "You added the variance",
-        "The standard deviation is its square root",
-        earned=2,
-    )
-    require(
-        all(np.allclose(bounds[w], centre + w * np.sqrt(variance)) for w in (1.0, 2.0)),
-        "The bounds are not estimate plus width times standard deviation",
+        np.allclose(twice, centre + 2 * np.sqrt(variance)),
+        "The bounds are not estimate plus alpha times standard deviation",
         "The variance of a row x is xᵀ A⁻¹ x, one number per row",
         earned=2,
     )
@@ -130,26 +158,33 @@ def update_of_linucb(update, upper_bounds):
     )
     new_A, new_b = (np.array(part) for part in answer)
     require(
-        new_A.shape == (4, 4) and new_b.shape == (4,),
+        (new_A.shape, new_b.shape) == ((4, 4), (4,)),
         "A or b has a new shape",
         "`np.outer(x, x)` is a table as large as A",
     )
+    product = np.outer(X[0], X[0])
+    mistakes = [
+        (
+            A,
+            "A dismissal does not change A",
+            "A dismissal is an answer, too: whatever the reward, one more x was observed",
+        ),
+        (
+            product,
+            "A has forgotten what it began with",
+            "Add x xᵀ to the argument A, which holds λ I and the earlier answers",
+        ),
+        (
+            A + product + np.eye(4),
+            "The identity was added again",
+            "λ I is in A from the beginning: add only x xᵀ",
+        ),
+    ]
+    _require_none(new_A, mistakes)
     require(
-        abs(new_A - A).max() > 1e-9,
-        "A dismissal does not change A",
-        "A dismissal is an answer, too: whatever the reward, one more x was observed",
-    )
-    off_diagonal = new_A - A - np.diag(np.diag(new_A - A))
-    require(
-        abs(off_diagonal).max() > 1e-9,
-        "Only the diagonal of A has changed",
-        "x is a column and xᵀ a row: their product is a full table, `np.outer(x, x)`",
-    )
-    require(
-        not np.allclose(new_A - A, X[0] * X[0])
-        and not np.allclose(new_A - A, X[0] @ X[0]),
+        np.allclose(new_A, A + product),
         "The table added to A is not x xᵀ",
-        "`x * x` is a vector and `x @ x` a number, and NumPy adds both to every row: `np.outer(x, x)` is the table",
+        "`np.outer(x, x)` is a full table; `x * x` is a vector and `x @ x` a number",
     )
     require(
         abs(new_b).max() < 1e-9,
@@ -158,7 +193,7 @@ def update_of_linucb(update, upper_bounds):
         earned=1,
     )
     for x, reward in zip(X, rewards):
-        A, b = update(A.copy(), b.copy(), x, reward)
+        A, b = update(A, b, x, reward)
     expected_A = 2 * np.eye(4) + X.T @ X
     expected_b = X.T @ rewards
     require(
@@ -172,34 +207,48 @@ def update_of_linucb(update, upper_bounds):
 
 
 def _require_spread(draws, A):
-    """Require draws of width 0.5 to have the covariance 0.25 A⁻¹."""
+    """Require draws of alpha 0.5 to have the covariance 0.25 A⁻¹."""
     covariance = np.cov(draws.T)
-    expected = 0.25 * np.linalg.inv(A)
-    ratios = np.sqrt(np.diag(covariance) / np.diag(expected))
+    inverse = np.linalg.inv(A)
+    expected = 0.25 * inverse
+    factor = np.linalg.cholesky(inverse)
+    mistakes = [
+        (
+            0.5 * inverse,
+            "The draws spread too far: the *variance* was multiplied by alpha",
+            "Twice alpha is twice the standard deviation, so four times the variance",
+        ),
+        (
+            0.25 * A,
+            "The draws spread most where there is most data",
+            "A grows with the data, and the covariance is its inverse",
+        ),
+        (
+            inverse @ expected,
+            "The covariance was used as if it were its root",
+            "For standard normal numbers z, use `np.linalg.cholesky(inverse) @ z`",
+        ),
+        (
+            0.25 * factor.T @ factor,
+            "The factor of the covariance is transposed",
+            "With L from `np.linalg.cholesky`, the covariance is L Lᵀ: use `L @ z`",
+        ),
+        (
+            np.diag(np.diag(expected)),
+            "The weights are drawn one by one, as if they were independent",
+            "A⁻¹ is a full table: pass it to `chance.multivariate_normal`",
+        ),
+    ]
+    distances = [abs(covariance - mistake).max() for mistake, *_ in mistakes]
+    distance = abs(covariance - expected).max()
+    if min(distances) < min(distance, 0.06):
+        _, complaint, hint = mistakes[np.argmin(distances)]
+        require(False, complaint, hint, earned=1)
     require(
-        not np.allclose(covariance, 0.5 * np.linalg.inv(A), atol=0.06),
-        "The draws spread too far: the *variance* was multiplied by the width",
-        "Twice the width is twice the standard deviation, so four times the variance",
+        distance < 0.04,
+        "The covariance of the draws is not alpha² A⁻¹",
+        "Draw a number for each weight, with alpha² A⁻¹ as the covariance of all",
         earned=1,
-    )
-    require(
-        not np.allclose(covariance, 0.25 * A, atol=0.2),
-        "The draws spread most where there is most data",
-        "A grows with the data, and the covariance is its inverse",
-        earned=1,
-    )
-    require(
-        abs(ratios - 1).max() < 0.15,
-        "The standard deviations of the draws are "
-        f"{', '.join(f'{ratio:.2f}' for ratio in ratios)} times the right ones",
-        "width² A⁻¹ is the covariance",
-        earned=1,
-    )
-    require(
-        abs(covariance - expected).max() < 0.04,
-        "The weights are drawn one by one, as if they were independent",
-        "A⁻¹ is a full table: pass it to `chance.multivariate_normal`",
-        earned=2,
     )
 
 
@@ -209,7 +258,7 @@ def thompsons_draw(draw):
     b = np.array([1.0, -0.5, 0.4])
     centre = np.linalg.solve(A, b)
     rng = np.random.default_rng(33)
-    answer = np.asarray(draw(A, b, 0.0, rng))
+    answer = np.asarray(draw(A, b, 1e-12, rng))
     require(
         answer.shape == (3,),
         f"`draw` returned the shape {answer.shape}",
@@ -217,7 +266,7 @@ def thompsons_draw(draw):
     )
     require(
         np.allclose(answer, centre, atol=1e-4),
-        "With width 0 the draw is not the estimate",
+        "With alpha near 0 the draw is not the estimate",
         "Draw around the solution of A θ = b",
     )
     draws = np.array([draw(A, b, 0.5, rng) for _ in range(2500)])
@@ -349,40 +398,28 @@ def verdicts_of_a_study(verdicts, runs):
         "Compare seed by seed: luck that both agents share cancels in the difference",
         earned=1,
     )
-    alone = estimate.paired_interval(ours["dan"], theirs["dan"])
     require(
         answer["dan"] == "unsure",
-        f"dan: {alone} by itself, but four differences are tested at once",
+        "dan: the difference is sure by itself, but four differences are tested at once",
         "Widen the intervals so that all hold together: `estimate.simultaneous` of the differences",
         earned=2,
     )
     table = runs.pivot(index="seed", columns=["user", "agent"], values="regret_last")
-    regrets_by_agent = {
-        agent: {
-            user: table[user][agent].to_numpy() for user in sorted(set(runs["user"]))
-        }
+    thompson, most_opened, linucb = (
+        {user: table[user][agent].to_numpy() for user in sorted(set(runs["user"]))}
         for agent in ("Thompson", "most opened", "LinUCB")
-    }
-    thompson = regrets_by_agent["Thompson"]
-    require(
-        set(verdicts(thompson, regrets_by_agent["most opened"]).values()) == {"less"},
-        "The verdict on Thompson against most opened is not less for all five users",
-        "The dictionaries may have any number of users, in any order",
-        earned=2,
     )
-    linucb = regrets_by_agent["LinUCB"]
-    answer = verdicts(thompson, linucb)
-    gaps = estimate.simultaneous_intervals(
-        {user: thompson[user] - linucb[user] for user in linucb}
-    )
-    for user, gap in gaps.items():
-        require(
-            answer[user] == expected_verdict(gap),
-            f"Thompson against LinUCB, {user}: all intervals together, it is {gap}, and your verdict is "
-            f"{answer[user]}",
-            "Only the interval decides, not the size of the difference",
-            earned=2,
-        )
+    for other, theirs in (("most opened", most_opened), ("LinUCB", linucb)):
+        answer = verdicts(thompson, theirs)
+        gaps = {user: thompson[user] - theirs[user] for user in theirs}
+        for user, gap in estimate.simultaneous_intervals(gaps).items():
+            require(
+                answer[user] == expected_verdict(gap),
+                f"Thompson against {other}, {user}: all intervals together, it is {gap}, and your verdict is "
+                f"{answer[user]}",
+                "Only the interval decides, not the size of the difference",
+                earned=2,
+            )
     return (
         "Thompson against LinUCB: "
         + ", ".join(f"{user} {word}" for user, word in answer.items())

@@ -5,7 +5,9 @@ from .arrivals import QTable as QTable
 from .arrivals import ShowAll as ShowAll
 from .bandits import EpsilonGreedy as EpsilonGreedy
 from .bandits import LinUCB as LinUCB
+from .bandits import LogisticThompson as LogisticThompson
 from .bandits import ThompsonSampling as ThompsonSampling
+from .continual import BlockwiseArrivalQ as BlockwiseArrivalQ
 from .continual import ElasticArrivalQ as ElasticArrivalQ
 from .continual import ReplayArrivalQ as ReplayArrivalQ
 from .continual import SGDArrivalQ as SGDArrivalQ

@@ -8,6 +8,7 @@ and read each notification's status from info.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
 from pushlab.agents.push import ContextFeatures
-from pushlab.agents.weight_posterior import prior_covariance, update_weights
+from pushlab.agents.weight_posterior import update_weights
 from pushlab.users.days import SLOTS, slot_number
 from pushlab.utils.arguments import require
 from pushlab.utils.compiled import compiled
@@ -122,16 +123,24 @@ class NotificationLearner(Agent):
     answer is credited to the decision that caused it. The cost of not looking at the cache (`idle`) is divided evenly
     among the cached notifications.
 
+    With observed feedback (see `pushlab.envs.push.world.Push`) a notification that was never shown has no answer. The
+    value V of showing gives the probability of an open, p = (V - refused) / (opened - refused), in the situation of the
+    arrival. With `imputes_missed` the reward of never showing is p * missed + (1 - p) * spared, from the weights that
+    the environment's designer chose. Only exploration shows enough notifications to estimate p.
+
     A subclass describes a notification in a context, and stores the values of descriptions.
 
     Attributes:
         epsilon: Initial fraction of random decisions.
         decay_episodes: Number of episodes in which epsilon decreases linearly towards 0. It stops at a tenth.
+        imputes_missed: Whether to estimate the reward of notifications that were never shown, if the environment has
+            observed feedback; otherwise the reward is 0.
         episodes: Number of episodes learned from.
     """
 
     epsilon = 0.2
     decay_episodes = 200.0
+    imputes_missed = False
     state_attributes = {"episodes": int}
 
     def __init__(self):
@@ -148,8 +157,13 @@ class NotificationLearner(Agent):
         self._waiting_code = world.status_names.index("waiting")
         self._unseen_code = world.status_names.index("unseen")
         self._status_rewards = world.status_rewards.tolist()
+        # With observed feedback, unseen is the final status of notifications that were never shown.
+        is_observed = getattr(world, "feedback", "full") == "observed"
+        self._first_final = self._unseen_code + (not is_observed)
         self._rng = agent_rng(seed)
-        # By number: (description, action) of decisions without an answer yet, and the cached notifications.
+        # By number: descriptions on arrival, (description, action) of decisions without an answer yet, and the cached
+        # notifications.
+        self._arrival_descriptions = {}
         self._pending = {}
         self._cache = {}
         # The last number taken from the cache at this moment, and the number that has just arrived.
@@ -235,6 +249,7 @@ class NotificationLearner(Agent):
         if number != NO_NOTIFICATION and next_info["hand"] != number:
             codes = observation[self._hand_columns].copy()
             description = self.describe(codes, observation)
+            self._arrival_descriptions.setdefault(number, description)
             if action == SHOW or action == DISMISS:
                 self._pending[number] = description, action
             else:  # cached by the agent, or after too many forbidden actions
@@ -254,10 +269,10 @@ class NotificationLearner(Agent):
         cost = reward_change(info, next_info, "wait", "idle")
         cost /= max(len(self._cache), 1)
         for number in list(self._pending):
-            if statuses[number] > self._unseen_code:
+            if statuses[number] >= self._first_final:
                 description, action = self._pending.pop(number)
                 if learning:
-                    reward = self._status_rewards[statuses[number]]
+                    reward = self._final_reward(number, statuses[number])
                     self.update_value(description, action, reward)
         for number, cached in list(self._cache.items()):
             is_expired = statuses[number] != self._waiting_code
@@ -266,7 +281,7 @@ class NotificationLearner(Agent):
             if not learning:
                 continue
             if is_expired:
-                following = self._status_rewards[statuses[number]]
+                following = self._final_reward(number, statuses[number])
             else:
                 description = self.describe(cached.codes, next_observation)
                 following = max(self.action_values(description))
@@ -275,6 +290,15 @@ class NotificationLearner(Agent):
             if not is_expired:
                 cached.description = description
                 cached.cost = 0.0
+
+    def _final_reward(self, number, status):
+        """Return the reward of a final status. With `imputes_missed` that of unseen is its expected value."""
+        if status != self._unseen_code or not self.imputes_missed:
+            return self._status_rewards[status]
+        opened, refused, missed, spared = self._status_rewards[status + 1 : status + 5]
+        value = self.action_values(self._arrival_descriptions[number])[SHOW]
+        probability = min(max((value - refused) / (opened - refused), 0.0), 1.0)
+        return probability * missed + (1 - probability) * spared
 
 
 def reward_change(info, next_info, *parts):
@@ -346,45 +370,50 @@ class QTable(NotificationLearner):
 
 
 @compiled
-def sum_weights(weights, blocks, active):
-    """Return the sums of the active weights of some blocks for show, dismiss and cache."""
-    show = dismiss = cache = 0.0
-    for block in blocks:
-        for feature in active:
-            show += weights[0, block, feature]
-            dismiss += weights[1, block, feature]
-            cache += weights[2, block, feature]
-    return show, dismiss, cache
+def active_weights(codes, columns, strides, starts, features):
+    """Return the indices of the active weights, those of the features in each row of weights, (columns * features,)."""
+    active = np.empty((len(columns), len(features)), np.int64)
+    for row in range(len(columns)):
+        active[row] = codes[columns[row]] * strides[row] + starts[row] + features
+    return active.ravel()
 
 
 @compiled
-def add_to_weights(weights, blocks, active, step):
-    """Add a step to the active weights of some blocks; weights (blocks, size)."""
-    for block in blocks:
-        for feature in active:
-            weights[block, feature] += step
+def sum_weights(weights, active):
+    """Return the sums of the active weights for show, dismiss and cache."""
+    show = dismiss = cache = 0.0
+    for index in active:
+        show += weights[0, index]
+        dismiss += weights[1, index]
+        cache += weights[2, index]
+    return show, dismiss, cache
 
 
 class LinearArrivalQ(NotificationLearner):
     """Q-learning with values that are sums of weights, so that similar notifications share their experience.
 
-    Each action has weights for every value of a notification (its app, subject or priority) in every context (always,
-    evening, at the bar, ringer silent), and a row of weights shared by all notifications. A value is the sum of the
-    active weights, as in the bandits (`pushlab.agents.bandits`). The values of show and dismiss are estimated by
-    Bayesian linear regression on outcomes. The value of cache is learned by gradient steps, since its targets move
-    while the other two are learned.
+    Each action has weights for every subject of a notification in every context (always, evening, headphones in), and a
+    row of weights shared by all notifications. A value is the sum of the active weights, as in the bandits
+    (`pushlab.agents.bandits`). The values of show and dismiss are estimated by Bayesian linear regression
+    on outcomes. The value of cache is learned by gradient steps, since its targets move while the other two are
+    learned.
 
     Attributes:
+        notification_features: Names of the notification's features to use.
+        context_features: Names of the context's features to use; None uses those of
+            `pushlab.agents.push.CONTEXT_FEATURES`.
         prior: Prior variance of the weights (ten times as large for shared weights).
         noise: Variance of a notification's outcome about its expected value.
         rate: Step size for the value of cache, divided by the number of active weights.
-        weights: Weights of show, dismiss and cache, (3, blocks, size).
-        covariances: Covariances of the weights of show and dismiss, (2, blocks, size, size).
+        weights: Weights of show, dismiss and cache, (3, d).
+        covariances: Covariances of the weights of show and dismiss, (2, d, d).
     """
 
     name = "linear Q"
-    prior = 0.002
-    noise = 0.7
+    notification_features: Sequence[str] = ("subject",)
+    context_features: Sequence[str] | None = None
+    prior = 0.005
+    noise = 0.4
     rate = 0.1
     state_attributes = {
         "weights": FLOATS,
@@ -400,48 +429,55 @@ class LinearArrivalQ(NotificationLearner):
     def begin(self, env, seed):
         super().begin(env, seed)
         half = self._schema.notification
-        self._features = ContextFeatures(self._schema.context)
-        self._starts = 1 + half.starts
-        count = int(half.sizes.sum())
-        shape = (1 + count, self._features.size)
+        self._features = ContextFeatures(self._schema.context, self.context_features)
+        columns = [
+            column
+            for column, name in enumerate(half.components)
+            if name.partition(".")[0] in self.notification_features
+        ]
+        sizes = half.sizes[columns]
+        size = self._features.size
+        # A row of weights for each value of a notification, after row 0, which is shared: position 0 of these arrays.
+        self._columns = np.array([0, *columns])
+        self._strides = np.array([0, *[size] * len(columns)])
+        self._starts = size * np.array([0, *(1 + np.cumsum(sizes) - sizes)])
+        count = (1 + int(sizes.sum())) * size
         if self.weights is None:
-            self.weights = np.zeros((3, *shape))
-            self.covariances = self._prior_covariances(shape)
-        if self.weights.shape[1:] != shape:
+            self.weights = np.zeros((3, count))
+            self.covariances = self._prior_covariances(count)
+        if self.weights.shape[1] != count:
             raise ValueError(
-                f"{self.name} has learned weights {self.weights.shape[1:]} (rows, features), but this environment's "
-                f"schema needs {shape}; load users with one shared schema"
+                f"{self.name} has learned {self.weights.shape[1]} weights per action, but this environment's schema "
+                f"needs {count}; load users with one shared schema"
             )
         # The last described observation and its active features.
         self._last_observation = None
         self._active = None
 
-    def _prior_covariances(self, shape):
-        variances = np.full(shape, self.prior)
-        variances[0] *= 10
-        return np.stack([prior_covariance(variances)] * 2)
+    def _prior_covariances(self, count):
+        variances = np.full(count, self.prior)
+        variances[: self._features.size] *= 10
+        return np.stack([np.diag(variances)] * 2)
 
     def describe(self, codes, observation):
         if self._last_observation is not observation:
             self._last_observation = observation
             self._active = self._features.active(observation)
-        blocks = np.append(0, codes + self._starts)
-        return blocks, self._active
+        rows = self._columns, self._strides, self._starts
+        return active_weights(codes, *rows, self._active)
 
     def action_values(self, description):
-        return sum_weights(self.weights, *description)
+        return sum_weights(self.weights, description)
 
     def update_value(self, description, action, target):
         if action == CACHE:
             self._gradient_step(description, action, target)
             return
         distribution = self.weights[action], self.covariances[action]
-        update_weights(*distribution, *description, target, noise=self.noise)
+        update_weights(*distribution, description, target, noise=self.noise)
 
     def _gradient_step(self, description, action, target):
         """Move the active weights by a step of stochastic gradient descent."""
-        blocks, active = description
         error = target - self.action_values(description)[action]
-        count = len(blocks) * len(active)
-        step = self.rate * error / count
-        add_to_weights(self.weights[action], blocks, active, step)
+        step = self.rate * error / len(description)
+        self.weights[action][description] += step

@@ -1,15 +1,37 @@
-"""Arrival learners for continual learning: plain gradient descent, experience replay, and elastic weights.
+"""Arrival learners that forget, and two remedies: blockwise regression, gradient descent, replay, elastic weights.
 
-All three learn by gradient steps, so later answers overwrite earlier ones. `LinearArrivalQ`, their base class, doesn't
-forget in this way: its Bayesian regression weights all answers equally, as a replay of all of them would. Within each
-block of weights this is exact.
+`LinearArrivalQ`, their base class, weights all answers equally, in whatever order they came: its regression is exact.
+Here later answers overwrite earlier ones, since less is stored than the full covariance.
 """
 
 import numpy as np
 
-from pushlab.agents.arrivals import CACHE, LinearArrivalQ, add_to_weights
+from pushlab.agents.arrivals import CACHE, LinearArrivalQ
 from pushlab.agents.protocol import FLOATS
 from pushlab.utils.arguments import validate_integer, validate_number
+
+
+class BlockwiseArrivalQ(LinearArrivalQ):
+    """Bayesian regression without covariance between rows of weights, an approximation that depends on the order.
+
+    The shared weights and those of each subject keep a covariance of their own. After each answer the
+    covariance between different rows is dropped (assumed density filtering), so later answers count more.
+
+    Source:
+        Minka (2001), Expectation propagation for approximate Bayesian inference, UAI.
+    """
+
+    name = "blockwise"
+
+    def begin(self, env, seed):
+        super().begin(env, seed)
+        rows = np.arange(self.weights.shape[1]) // self._features.size
+        self._is_same_row = rows[:, None] == rows
+
+    def update_value(self, description, action, target):
+        super().update_value(description, action, target)
+        if action != CACHE:
+            self.covariances[action] *= self._is_same_row
 
 
 class SGDArrivalQ(LinearArrivalQ):
@@ -22,7 +44,7 @@ class SGDArrivalQ(LinearArrivalQ):
     name = "small steps"
     state_attributes = {"weights": FLOATS, "episodes": int}
 
-    def _prior_covariances(self, shape):
+    def _prior_covariances(self, count):
         return None
 
     def update_value(self, description, action, target):
@@ -31,10 +53,7 @@ class SGDArrivalQ(LinearArrivalQ):
 
 def _restore_answers(rows):
     """Restore answers from JSON."""
-    return [
-        ((np.array(blocks), np.array(active)), action, outcome)
-        for (blocks, active), action, outcome in rows
-    ]
+    return [(np.array(active), *rest) for active, *rest in rows]
 
 
 class ReplayArrivalQ(SGDArrivalQ):
@@ -97,14 +116,13 @@ class ElasticArrivalQ(SGDArrivalQ):
     and every later step also descends the penalty strength / 2 · Σ F (w - w*)². F is the diagonal of the Fisher
     information of all answers so far, per answer. For a sum of weights with Gaussian noise of variance 1, this is the
     fraction of the answers in which a weight was active. With the full matrix, and a sum over answers instead of a
-    mean, the penalty would preserve all information of a linear model's old answers, as Bayesian regression does.
-    `LinearArrivalQ` stores the matrix of each block of weights.
+    mean, the penalty would preserve all information of a linear model's old answers, as `LinearArrivalQ` does.
 
     Args:
         strength: Strength of the penalty; 0 disables it.
 
     Attributes:
-        anchor: Weights of show and dismiss at the last change of task, (2, blocks, size).
+        anchor: Weights of show and dismiss at the last change of task, (2, d).
         fisher: Fisher information F of these weights.
         active_counts: Number of answers in which each weight was active.
         answers: Number of answers to show and dismiss, (2,).
@@ -123,7 +141,7 @@ class ElasticArrivalQ(SGDArrivalQ):
         "fisher": FLOATS,
     }
 
-    def __init__(self, strength: float = 100.0):
+    def __init__(self, strength: float = 10.0):
         super().__init__()
         self.strength = validate_number("strength", strength, 0)
         self.anchor = None
@@ -135,20 +153,18 @@ class ElasticArrivalQ(SGDArrivalQ):
         if learning and self.active_counts is not None:
             self.anchor = self.weights[:CACHE].copy()
             answers = np.maximum(self.answers, 1)
-            self.fisher = self.active_counts / answers[:, None, None]
+            self.fisher = self.active_counts / answers[:, None]
 
     def update_value(self, description, action, target):
         super().update_value(description, action, target)
         if action == CACHE:
             return
-        blocks, active = description
         if self.active_counts is None:
             self.active_counts = np.zeros_like(self.weights[:CACHE])
-        add_to_weights(self.active_counts[action], blocks, active, 1.0)
+        self.active_counts[action, description] += 1
         self.answers[action] += 1
         if self.anchor is not None:
-            count = len(blocks) * len(active)
-            rate = self.strength * self.rate / count
+            rate = self.strength * self.rate / len(description)
             pull = np.minimum(rate * self.fisher[action], 1)
             difference = self.anchor[action] - self.weights[action]
             self.weights[action] += pull * difference

@@ -24,6 +24,15 @@ if TYPE_CHECKING:
 
     from pushlab.datasets.periods import Period
 
+# Default features of a context, by their names in the shipped schemas. A model with a weight for each pair of a
+# notification's and a context's values would have thousands of weights with all features, most of them never active.
+CONTEXT_FEATURES = (
+    "time",
+    "activity",
+    "headphonesIn",
+    "timeOfDay",
+    "timeAppLastUsed",
+)
 PROBABILITY_MARGIN = 1e-6  # keeps log-odds finite if a model returns 0 or 1
 
 
@@ -69,7 +78,7 @@ class ContextFeatures:
 
     Args:
         half: The context half of a schema.
-        names: The features to use; None uses all.
+        names: The features to use; None uses those of `CONTEXT_FEATURES` that the schema has, or all if it has none.
 
     >>> from pushlab.datasets.schema import Schema
     >>> features = ContextFeatures(Schema.load("evalumap2019").context, names=("noise", "place"))
@@ -78,14 +87,16 @@ class ContextFeatures:
     """
 
     def __init__(self, half, names=None):
-        if names is not None:
-            validate_choices("context_features", names, half.names)
+        if names is None:
+            names = [name for name in CONTEXT_FEATURES if name in half.names]
+            names = names or half.names
+        validate_choices("context_features", names, half.names)
         self.half = half
         self._blocks = []
         self.size = 1
         for index, component in enumerate(half.components):
             feature = component.partition(".")[0]
-            if names is not None and feature not in names:
+            if feature not in names:
                 continue
             n_codes = int(half.sizes[index])
             is_binary = n_codes == 2  # code 0 has no feature of its own

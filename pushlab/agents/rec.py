@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
-from pushlab.agents.weight_posterior import block_sums, prior_covariance, update_weights
+from pushlab.agents.weight_posterior import update_weights
 from pushlab.metrics.offpolicy import quadratic
 from pushlab.utils.arguments import (
     require,
@@ -123,29 +123,33 @@ class LinUCBItem(Deterministic):
         shape = (env.action_space.n, env.observation_space.shape[0] + 1)
         if self.mean is None:
             self.mean = np.zeros(shape)
-            self.covariance = prior_covariance(np.full(shape, self.variance))
+            prior = self.variance * np.eye(shape[1])
+            self.covariance = np.stack([prior] * shape[0])
         if self.mean.shape != shape:
             raise ValueError(
                 f"{self.name} has learned weights {self.mean.shape} (items, features), but this "
                 f"environment needs {shape}"
             )
-        self._indices = np.arange(shape[1])
 
     def act(self, observation, info, explore=True):
-        items = np.arange(len(self.mean))
         features = np.append(1.0, observation)
-        centre, variance = block_sums(
-            self.mean, self.covariance, items, self._indices, features
-        )
+        expected = self.mean @ features
         if explore:
-            centre = centre + self.width * np.sqrt(variance)
-        return int(centre.argmax())
+            gains = self.covariance @ features
+            expected += self.width * np.sqrt(gains @ features)
+        return int(expected.argmax())
 
     def learn(self, transition):
-        item = np.array([transition.action])
+        item = transition.action
         features = np.append(1.0, transition.observation)
-        weights = self.mean, self.covariance, item, self._indices
-        update_weights(*weights, transition.reward, features, self.noise)
+        update_weights(
+            self.mean[item],
+            self.covariance[item],
+            np.arange(len(features)),
+            transition.reward,
+            values=features,
+            noise=self.noise,
+        )
 
 
 class LinearQ(Agent):

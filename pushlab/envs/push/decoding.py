@@ -47,8 +47,7 @@ def decode_observation(world: Any, observation: Any) -> dict[str, str]:
     for name, code in zip(names, observation[width:].tolist()):
         group, _, part = name.partition(".")
         if group in ("hand", "head") and part in notification.names:
-            feature_words = notification[part].words
-            words[name] = feature_words[code] if code < len(feature_words) else "none"
+            words[name] = [*notification[part].words, "none"][code]
         else:
             words[name] = range_label(code, EDGES.get(part))
     return words
@@ -129,17 +128,17 @@ def _make_event(world, phone, index):
     elif outcome == "expired":
         closed = min(arrived + world.max_age, world.horizon_minutes)
     elif outcome in ("opened", "dismissed"):
-        is_opened = outcome == "opened"
-        minutes = rules.response_time(index, is_opened, moment, phone, tables)
+        minutes = rules.response_time(index, outcome == "opened", moment, phone, tables)
         closed = min(shown + float(minutes), world.horizon_minutes)
-    codes = tables.notifications[arrival]
     return Event(
         arrived=arrived,
         shown=shown,
         closed=closed,
         outcome=outcome,
         deferrals=int(phone.deferrals[index]),
-        notification=world.schema.notification.decode_one(codes),
+        notification=world.schema.notification.decode_one(
+            tables.notifications[arrival]
+        ),
     )
 
 
@@ -147,36 +146,30 @@ def events_table(world: Any, state: dict, at: int = 0) -> pd.DataFrame:
     """Return the events as a DataFrame, indexed by the notifications' numbers in info.
 
     Columns: the notification's features; arrived, shown, closed (minutes); posted (date and time of arrival); delay
-    (minutes from arrival to showing); deferrals; outcome; `reward` (its reward, NaN until it is settled); and
-    `context.<feature>` at arrival.
+    (minutes from arrival to showing); deferrals; outcome; `reward` (its reward, NaN until it is settled, and with
+    observed feedback for an unseen one); and `context.<feature>` at arrival.
     """
     core = state["core"][at]
     tables = world.tables
     columns = ["arrived", "shown", "closed", "outcome", "deferrals"]
     events = pd.DataFrame(list_events(world, state, at), columns=columns)
-    rows = slice(core[rules.FIRST_ARRIVAL], core[rules.FIRST_ARRIVAL] + len(events))
-    times = events[["arrived", "shown", "closed"]].astype(float)
+    first = core[rules.FIRST_ARRIVAL]
+    rows = slice(first, first + len(events))
+    times = events[columns[:3]].astype(float)
     date = np.datetime64(world.dates[core[rules.FIRST_DAY]], "us")
     arrived = (times["arrived"].to_numpy() * 60e6).astype("timedelta64[us]")
-    status = state["status"][at, : len(events)]
+    status = world.reported_status[state["status"][at, : len(events)]]
     table = times.assign(
         posted=date + arrived,
         delay=times["shown"] - times["arrived"],
         deferrals=events["deferrals"],
         outcome=events["outcome"],
+        reward=np.where(status > rules.UNSEEN, world.status_rewards[status], np.nan),
     )
-    table["reward"] = np.where(
-        status > rules.UNSEEN, world.status_rewards[status], np.nan
-    )
-    contexts = world.schema.context.decode(
-        tables.contexts[tables.arrival_moments[rows]]
-    )
-    parts = [
-        world.schema.notification.decode(tables.notifications[rows]),
-        table,
-        contexts.add_prefix("context."),
-    ]
-    return pd.concat(parts, axis=1)
+    notifications = world.schema.notification.decode(tables.notifications[rows])
+    moments = tables.arrival_moments[rows]
+    contexts = world.schema.context.decode(tables.contexts[moments])
+    return pd.concat([notifications, table, contexts.add_prefix("context.")], axis=1)
 
 
 def visited_places(

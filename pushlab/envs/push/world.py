@@ -65,6 +65,8 @@ COUNTS = (
     "spared",
 )
 PART_INFOS = [f"parts.{part}" for part in WEIGHTS]
+# Info keys that depend on answers that the user never gave.
+COUNTERFACTUAL_INFOS = ("missed", "spared", "parts.missed", "parts.spared")
 
 
 class Push(UserWorld):
@@ -72,6 +74,10 @@ class Push(UserWorld):
 
     A step is a decision at a moment of the user's life. At each moment a notification arrives or the context changes.
     Only the action stand-by advances time to the next moment.
+
+    Two parts of the default reward are counterfactual: `missed` and `spared` depend on the user's answer to
+    notifications that she never saw. A simulation knows it, a phone doesn't. With feedback="observed" the agent gets
+    only what a phone observes. To judge policies, use the default, feedback="full".
 
     Action:
         Discrete(5), in the order of `world.actions`:
@@ -108,8 +114,8 @@ class Push(UserWorld):
         =========  =======  =====  =========================================================================
         opened      1         5    notification shown and then opened by the user
         dismissed  -1       -10    notification shown and then dismissed: an interruption for nothing
-        missed     -1         0    unseen notification that the user would have opened as it arrived
-        spared      0.2       0    unseen notification that the user would have dismissed as it arrived
+        missed     -1         0    unseen notification that the user would have opened as it arrived (counterfactual)
+        spared      0.2       0    unseen notification that the user would have dismissed as it arrived (counterfactual)
         look        0         1    check-cache
         idle       -0.01     -1    stand-by while check-cache is allowed
         wait       -0.005    -0.2  notification waiting at a stand-by
@@ -125,6 +131,10 @@ class Push(UserWorld):
 
         Unseen notifications are judged as they arrived, so that an agent cannot earn `spared` by waiting for a bad
         moment. rewards="2019" has the original's weights; its later releases also paid ±5 for dismissed notifications.
+
+        With feedback="observed" the reward has no `missed` and no `spared`. `world.weights` and `world.status_rewards`
+        still have their weights: the designer chooses them, and a learner can use them with its own estimate of the
+        probability of an open.
 
     Dynamics:
         The user opens a shown notification with the judge's probability in the context of that moment, not of the
@@ -157,6 +167,10 @@ class Push(UserWorld):
         notifications were settled between them, and the reward of each. Logs of `rollout` omit "statuses"; `events()`
         returns a table with one row per notification and its reward.
 
+        With feedback="observed" the entries "missed", "spared", "parts.missed" and "parts.spared" are absent. The
+        status of each notification that was dismissed by the agent or has expired is unseen, which is final then; its
+        reward in `events()` is NaN.
+
     Args:
         user: Name of a shipped user, a folder, a User, or a list of them with one schema.
         days: None: all days; "train" the first two thirds, "test" the last; or a pair of day numbers (first, after the
@@ -170,6 +184,7 @@ class Push(UserWorld):
         max_forbidden: Number of forbidden actions in a row after which time advances.
         patience: Number of deferrals that cost nothing, see `endless`.
         rewards: "default" or "2019".
+        feedback: "full", or "observed": without the answers that the user never gave.
         weights: Other weights of reward parts, such as missed=-2.0.
 
     Source:
@@ -207,9 +222,11 @@ class Push(UserWorld):
         max_forbidden: int = 5,
         patience: float | None = None,
         rewards: str = "default",
+        feedback: str = "full",
         **weights: float,
     ):
         super().__init__(user, judge)
+        self.feedback = validate_choice("feedback", feedback, ("full", "observed"))
         default_weights, default_patience = REWARDS[
             validate_choice("rewards", rewards, REWARDS)
         ]
@@ -250,17 +267,20 @@ class Push(UserWorld):
         arrivals = self._arrivals_before[self._starts + horizon] - first_arrival
         self.width = max(1, int(arrivals.max()))
 
+        part_weights = np.array(list(self.weights.values()))
+        self.status_rewards = np.append(0.0, part_weights)[list(rules.STATUS_PARTS)]
+        # Code in info of each status of the state.
+        self.reported_status = np.arange(len(rules.STATUSES), dtype=np.int8)
+        if self.feedback == "observed":
+            part_weights[[rules.P_MISSED, rules.P_SPARED]] = 0.0
+            self.reported_status[rules.MISSED :] = rules.UNSEEN
         # The last moment is at infinite time. A finite maximum age makes all waiting notifications expire then.
-        limits = [self.max_age, self.max_forbidden, self.patience]
         self.tables = rules.Tables(
             **tables,
-            weights=np.array(list(self.weights.values())),
-            limits=np.nan_to_num(np.array(limits, float)),
+            weights=part_weights,
+            limits=np.nan_to_num([self.max_age, self.max_forbidden, self.patience]),
             highest_codes=self._set_spaces(),
         )
-        self.status_rewards = np.append(0.0, self.tables.weights)[
-            list(rules.STATUS_PARTS)
-        ]
 
     def _set_spaces(self):
         """Set the spaces and the names of their components; return the highest codes of the observation."""
@@ -331,11 +351,11 @@ class Push(UserWorld):
 
     def _draw_start_days(self, u, options):
         """Return the start day of each copy, int64 (n,), drawn from the days that the options allow."""
+        if not options:
+            return self._starts[(u * len(self._starts)).astype(np.int64)]
         n = len(u)
         users = self.requested_users(options, n)
         days = broadcast_option("day", options.get("day"), n)
-        if users is None and days.count(None) == n:
-            return self._starts[(u * len(self._starts)).astype(np.int64)]
         start = np.empty(n, np.int64)
         for copy, day in enumerate(days):
             choices = self._starts
@@ -356,7 +376,7 @@ class Push(UserWorld):
             else:
                 matches = dates == np.datetime64(requested, "D")
         except (ValueError, TypeError):
-            matches = np.zeros(len(days), bool)
+            matches = np.False_
         require(
             matches.any(),
             f"the option day must be a date from {dates[0]} to {dates[-1]}, or its number from "
@@ -406,6 +426,10 @@ class Push(UserWorld):
             info["user"] = core[rules.USER]
         info["hand"] = core[rules.HAND]
         info["statuses"] = status
+        if self.feedback == "observed":
+            for key in COUNTERFACTUAL_INFOS:
+                del info[key]
+            info["statuses"] = self.reported_status[status]
         return info
 
     def elapsed_minutes(self, core: np.ndarray) -> np.ndarray:

@@ -15,7 +15,6 @@ from .scores import Permutation as Permutation
 from .scores import expanded_percentiles as expanded_percentiles
 from .scores import interquartile_mean as interquartile_mean
 from .scores import optimality_gap as optimality_gap
-from .scores import paired_log_rank_test as paired_log_rank_test
 from .scores import performance_profile as performance_profile
 from .scores import permutation_test as permutation_test
 from .scores import power_table as power_table

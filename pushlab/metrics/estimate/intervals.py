@@ -325,44 +325,36 @@ def median_time(
     from scipy.stats import binom
 
     validate_fraction("level", level)
-    observed = observed_times(times, follow_up_time)
-    low = 0.0
-    high = np.inf
-    # The interval is from the rank-th smallest to the rank-th largest, counted from 1.
-    rank = int(binom.ppf((1 - level) / 2, len(observed), 0.5))
-    if rank:
-        low = float(np.sort(observed)[rank - 1])
-        high = float(np.sort(times)[-rank])
-    median = _kaplan_meier_median(observed, np.isinf(times))
-    return MedianTime(median, low, high, float(np.max(follow_up_time)))
-
-
-def observed_times(times: ArrayLike, follow_up_time: ArrayLike) -> np.ndarray:
-    """Return each time, or its time limit if it was not reached.
-
-    Args:
-        times: Array, inf if not reached.
-        follow_up_time: Time limits; NumPy broadcasts them to the times.
-
-    Raises:
-        ValueError: A time is negative, NaN or later than its limit, or there is none.
-    """
     times = float_array("times", times)
-    limits = validate_array("follow_up_time", follow_up_time)
-    is_late = np.isfinite(times) & (times > limits)
-    if not times.size or is_late.any() or not (times >= 0).all():
+    follow_up_time = np.broadcast_to(
+        validate_array("follow_up_time", follow_up_time), times.shape
+    )
+    is_reached = np.isfinite(times)
+    is_late = is_reached & (times > follow_up_time)
+    is_time = times >= 0
+    if times.ndim != 1 or not len(times) or is_late.any() or not is_time.all():
         raise ValueError(
             "times must be at least one number from 0 to its time limit, or inf if not reached; "
             f"got {times!r:.60}"
         )
-    return np.minimum(times, limits)
+    observed = np.where(is_reached, times, follow_up_time)
+    low = 0.0
+    high = np.inf
+    # The interval is from the rank-th smallest to the rank-th largest, counted from 1.
+    rank = int(binom.ppf((1 - level) / 2, len(times), 0.5))
+    if rank:
+        low = float(np.sort(observed)[rank - 1])
+        high = float(np.sort(times)[-rank])
+    median = _kaplan_meier_median(observed, is_reached)
+    return MedianTime(median, low, high, float(follow_up_time.max()))
 
 
-def _kaplan_meier_median(times, is_censored):
+def _kaplan_meier_median(times, is_reached):
     """Return the middle of the stretch at which the Kaplan-Meier curve is one half; inf if it stays above."""
     from scipy.stats import CensoredData, ecdf
 
-    curve = ecdf(CensoredData.right_censored(times, is_censored)).sf
+    sample = CensoredData.right_censored(times, ~is_reached)
+    curve = ecdf(sample).sf
     steps = np.append(curve.quantiles, np.inf)
     fractions = np.append(curve.probabilities, 0.0)
     start = steps[np.argmax(fractions < 0.5 + 1e-9)]

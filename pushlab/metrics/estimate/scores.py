@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 from pushlab.metrics.estimate.intervals import (
     Interval,
     finite_matrix,
-    observed_times,
     power,
     to_float,
 )
@@ -363,40 +362,6 @@ def permutation_test(
         random_state=np.random.default_rng(0),
     )
     return Permutation(float(observed), float(test.pvalue), len(test.null_distribution))
-
-
-def paired_log_rank_test(
-    times: ArrayLike, baseline: ArrayLike, follow_up_time: ArrayLike
-) -> Permutation:
-    """Test for a difference of two agents' times paired by seed, some of which were not reached within a time limit.
-
-    The usual log-rank test, scipy.stats.logrank, assumes that all times are independent. Runs under one seed share
-    their chance, so it misses differences: for strongly related times without a difference its p is hardly ever below
-    0.05, instead of in 5 % of all cases. Here each time gets its log-rank score: 1 if it was reached, less the number
-    expected by then (Nelson and Aalen's hazard of both agents together). If the agents do not differ, the sign of each
-    pair's difference of scores is random. `permutation_test` of the scores is valid for any relation within pairs.
-
-    Args:
-        times, baseline: Arrays (pairs,) in the same order of seeds, inf if not reached.
-        follow_up_time: Time limit of each pair, an array (pairs,), or one number.
-
-    Returns:
-        The difference is that of the mean scores, above 0 if `times` are shorter than those of the baseline.
-
-    Source:
-        O'Brien & Fleming (1987), A paired Prentice-Wilcoxon test for censored paired data, Biometrics 43(1), 169-180,
-        here with log-rank scores and permuted signs.
-
-    >>> paired_log_rank_test([1, 2, 2, 4, 1, 3], [3, 5, np.inf, 6, 2, np.inf], follow_up_time=6).p_value
-    0.03125
-    """
-    both = np.array([times, baseline], float)
-    observed = observed_times(both, follow_up_time)
-    is_reached = np.isfinite(both)
-    is_at_risk = observed[..., None, None] >= observed  # one time at the other's
-    steps = is_reached / is_at_risk.sum(axis=(0, 1))
-    scores = is_reached - np.tensordot(is_at_risk, steps)
-    return permutation_test(*scores)
 
 
 def _runs_by_tasks(values) -> np.ndarray:

@@ -20,9 +20,9 @@ def update(A, b, x, reward):
     return A + np.outer(x, x), b + reward * x
 
 
-def upper_bounds(A, b, X, width):
+def upper_bounds(A, b, X, alpha):
     variance = ((X @ np.linalg.inv(A)) * X).sum(axis=1)
-    return X @ np.linalg.solve(A, b) + width * variance
+    return X @ np.linalg.solve(A, b) + alpha * variance
 
 
 # %% 2 · b forgets the reward
@@ -30,20 +30,27 @@ def update(A, b, x, reward):
     return A + np.outer(x, x), b + x
 
 
-def upper_bounds(A, b, X, width):
+def upper_bounds(A, b, X, alpha):
     variance = ((X @ np.linalg.inv(A)) * X).sum(axis=1)
-    return X @ np.linalg.solve(A, b) + width * np.sqrt(variance)
+    return X @ np.linalg.solve(A, b) + alpha * np.sqrt(variance)
+
+
+# %% 3 · right: a factor of A
+def draw(A, b, alpha, chance):
+    factor = np.linalg.cholesky(A)
+    normal = chance.standard_normal(len(b))
+    return np.linalg.solve(A, b) + alpha * np.linalg.solve(factor.T, normal)
 
 
 # %% 3 · A instead of its inverse
-def draw(A, b, width, chance):
-    return chance.multivariate_normal(np.linalg.solve(A, b), width**2 * A)
+def draw(A, b, alpha, chance):
+    return chance.multivariate_normal(np.linalg.solve(A, b), alpha**2 * A)
 
 
 # %% 3 · draws each weight independently
-def draw(A, b, width, chance):
+def draw(A, b, alpha, chance):
     deviation = np.sqrt(np.diag(np.linalg.inv(A)))
-    return np.linalg.solve(A, b) + width * deviation * chance.standard_normal(len(b))
+    return np.linalg.solve(A, b) + alpha * deviation * chance.standard_normal(len(b))
 
 
 # %% 4 · uses opens instead of probabilities
