@@ -64,7 +64,7 @@ def effect_of_an_item(next_preference):
 def a_user_of_your_own(Contrary):
     items = np.array([[0.3, 0.0], [0.2, 0.35], [-0.5, 0.87], [-0.49, -0.09]])
     model = Contrary()
-    gains = {}  # what an item gains by being shown, by its engagement before
+    gains = {}  # gain of an item from being shown, by its engagement before
     for preference in random_preferences(40, seed=2):
         for item in range(4):
             after = model.user_preference_dynamics(preference.copy(), item, items)
