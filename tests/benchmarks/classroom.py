@@ -56,7 +56,7 @@ HONEST = {
     "eps-greedy 0.2": EpsilonGreedy,
     "eps-greedy 0.5": lambda: EpsilonGreedy(0.5),
     "LinUCB 0.3": lambda: LinUCB(0.3),
-    "LinUCB 1.5": LinUCB,
+    "LinUCB 1.5": lambda: LinUCB(1.5),
     "Thompson": ThompsonSampling,
     "Thompson, time only": TimeOnly,
 }
