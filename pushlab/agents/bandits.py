@@ -225,8 +225,8 @@ class ThompsonSampling(Bandit):
 
     Args:
         width: Factor on the standard deviation of the draws. 1 is the posterior itself, which explores for too long:
-            some sixty candidates are uncertain at once, and the one with the highest draw is sent. A quarter learns
-            best within three months (the table is in data/studies/README.md).
+            some sixty candidates are uncertain at once, and the one with the highest draw is sent. A quarter has less
+            regret within three months (the table is in data/studies/README.md).
 
     Source:
         Thompson (1933), Biometrika 25; Agrawal & Goyal (2013), Thompson sampling for contextual bandits with linear
