@@ -266,12 +266,19 @@ class Recorder(NotificationLearner):
         self.targets.append((description, int(action), target))
 
 
-def test_each_reward_is_credited_to_its_notification():
-    """Waiting costs are credited to the waiting notifications."""
-    env = gym.make(ARRIVALS, patience=0, max_forbidden=1, max_age=120)
+@pytest.mark.parametrize(
+    "feedback, imputes, unseen",
+    [("full", True, 0.0), ("observed", False, 0.0), ("observed", True, -0.4)],
+)
+def test_each_reward_is_credited_to_its_notification(feedback, imputes, unseen):
+    """Waiting costs are credited to the waiting notifications. Showing is worth 0, so half of them would be opened."""
+    env = gym.make(
+        ARRIVALS, patience=0, max_forbidden=1, max_age=120, feedback=feedback
+    )
     agent = Recorder()
+    agent.imputes_missed = imputes
     log = rollout(env, agent, seed=5, progress=False)
-    events = env.unwrapped.events()
+    events = env.unwrapped.events().fillna({"reward": unseen})
     done = events[events["outcome"] != "expired"]
     words = done[[*SCHEMA.notification.names]].to_dict("records")
     actions = np.where(done["outcome"] == "unseen", DISMISS, SHOW).tolist()

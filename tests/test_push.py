@@ -3,10 +3,11 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import data_equivalence
 
 from pushlab.datasets.reading import load_user
 from pushlab.envs.env import Env
-from pushlab.envs.push.world import Push
+from pushlab.envs.push.world import COUNTERFACTUAL_INFOS, Push
 from pushlab.users.days import days_of, slot_number
 from pushlab.users.simulated import SimulatedUser
 
@@ -33,13 +34,13 @@ def always(action):
     return lambda info: action if info["action_mask"][action] else STAND_BY
 
 
-def evening_judge():
-    """Return a judge that opens everything in the evening and at night, and nothing before."""
+def evening_judge(day=-50):
+    """Return a judge that opens everything in the evening and at night, and by default nothing before."""
     context = np.zeros(int(MIRA.schema.context.sizes.sum()))
     notification = np.zeros(int(MIRA.schema.notification.sizes.sum()))
     start = MIRA.schema.context.starts[MIRA.schema.context.components.index("time")]
     for code, word in enumerate(MIRA.schema.context["time"].words):
-        context[start + code] = 50 if word in ("evening", "night") else -50
+        context[start + code] = 50 if word in ("evening", "night") else day
     pairs = np.zeros((len(context), len(notification)))
     return SimulatedUser(MIRA.schema, 0.0, context, notification, pairs, "evening")
 
@@ -156,6 +157,28 @@ def test_masks_and_rewards_equal_the_reference_rules(arguments, seed):
             assert time == times[np.append(times[:-1] > closed, True)][0]
         elif events["outcome"][index] != "unseen":
             assert time == times[times >= closed][0]
+
+
+@pytest.mark.parametrize("never", [DISMISS, CACHE])
+def test_observed_feedback_hides_the_answers_to_unseen_notifications(never):
+    """Users who answer alike in the evening, when notifications are shown, are indistinguishable."""
+
+    def policy(info):
+        action = SHOW if info["time"] > 17 * 60 else never
+        return action if info["action_mask"][SHOW] else STAND_BY
+
+    full, first, second = (
+        play(
+            Push(judge=evening_judge(day), feedback=feedback, max_age=60),
+            policy,
+            day=3,
+        )[1:]
+        for day, feedback in ((50, "full"), (50, "observed"), (-50, "observed"))
+    )
+    assert data_equivalence(first, second)
+    last = full[1][-1]
+    assert last.keys() - first[1][-1] == {*COUNTERFACTUAL_INFOS}
+    assert full[0].sum() - first[0].sum() == pytest.approx(-last["missed"])
 
 
 def test_answers_depend_on_the_context_when_shown():

@@ -48,7 +48,7 @@ def test_a_script_writes_the_stored_rows(tmp_path):
 
 
 COLD_START = {"user": "omar", "agent": "Thompson", "seed": 1}
-ARRIVALS = {"user": "theo", "agent": "show all", "seed": 1}
+ARRIVALS = {"user": "theo", "agent": "show all", "feedback": "none", "seed": 1}
 LIFETIME = {
     "first": "mira",
     "second": "theo",
@@ -68,8 +68,7 @@ slow = pytest.mark.slow
     ],
 )
 def test_a_run_is_reproduced(script, table, atol, labels):
-    options = {"weights": {}} if script == "managing_arrivals" else {}
-    tables = load_script(script).run_one(**labels, **options)
+    tables = load_script(script).run_one(**labels)
     check_rows(tables[table], f"studies/{script}", labels, atol=atol)
 
 
