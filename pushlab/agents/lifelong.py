@@ -103,7 +103,7 @@ class TaskInferringAgent(LifelongAgent):
     episode it selects the learner of the user with the highest likelihood of those answers. If a new user has a higher
     log-likelihood by `surprise`, it creates a new learner (in training only). A change of user is therefore detected
     about a day late. Users with similar fractions of opens aren't distinguished. It counts the answers of
-    pushlab/push-v0, also those to unseen notifications, which the user would or would not have opened.
+    pushlab/push-v0; with full feedback also those to notifications that were never shown.
 
     Attributes:
         window: Number of stored answers, about a day's.
@@ -164,8 +164,8 @@ class TaskInferringAgent(LifelongAgent):
 
     def _count(self, info):
         """Store new answers; those that leave the window are counted for the current user."""
-        n_opened = info["opens"] + info["missed"]
-        n_others = info["refusals"] + info["spared"]
+        n_opened = info["opens"] + info.get("missed", 0)
+        n_others = info["refusals"] + info.get("spared", 0)
         self.recent.extend([1] * int(n_opened - self._n_opened))
         self.recent.extend([0] * int(n_others - self._n_others))
         self._n_opened = n_opened
