@@ -316,7 +316,7 @@ def how_many_users(users_needed):
 
 
 @check(6, points=3)
-def another_scale(reachable, survives, runs, chance):
+def another_scale(reachable, sure, runs, chance):
     random_regret = runs["user"].map(chance)
     best_regret = runs["floor_last"]
     for regret, value, agent in (
@@ -339,30 +339,35 @@ def another_scale(reachable, survives, runs, chance):
         earned=1,
     )
     tables = estimate.score_matrices(runs.assign(score=reachable(runs)), task="user")
-    expected_keys = ["Thompson minus LinUCB", "Thompson minus eps-greedy"]
+    pairs = [
+        ("LinUCB", "Thompson"),
+        ("LinUCB", "eps-greedy"),
+        ("Thompson", "eps-greedy"),
+    ]
+    leads = {
+        f"{better} minus {baseline}": tables[better] - tables[baseline]
+        for better, baseline in pairs
+    }
     require(
-        isinstance(survives, dict) and sorted(survives) == expected_keys,
-        f"`survives` is {survives!r:.60}",
-        "Use True or False for both leads: leave its two keys as they are",
+        isinstance(sure, dict) and set(sure) == set(leads),
+        f"`sure` is {sure!r:.60}",
+        "Use True or False for all three leads: leave its keys as they are",
         earned=2,
     )
-    leads = {
-        pair: tables["Thompson"] - tables[pair.split(" minus ")[1]] for pair in survives
-    }
     intervals = estimate.simultaneous_intervals(
         leads, interval=estimate.crossed_interval
     )
     for pair, interval in intervals.items():
         require(
-            survives[pair] in (True, False),
+            sure[pair] in (True, False),
             f"{pair}: the answer is missing",
             "True or False",
             earned=2,
         )
         require(
-            survives[pair] == (interval.low > 0),
+            sure[pair] == (interval.low > 0),
             f"{pair}: your answer disagrees with the interval",
-            "Over new users, both leads at once: does it include 0?",
+            "Over new users, all three leads at once: does it lie above 0?",
             earned=2,
         )
-    return "Both ends of the scale are fixed, and your answers on both leads are right."
+    return "Both ends of the scale are fixed, and your answers on the leads are right."
