@@ -35,8 +35,9 @@ class Remote(World):
     Observation, action, reward and end are those of the local world.
 
     Info:
-        The entries that a real phone would show: "opened" and "actual" in evalumap2-v0. In push-v0, "statuses" has the
-        same length in all episodes, with 0 at the end for notifications that never arrive. The user is unknown.
+        The entries of the local world: "opened" and "actual" in evalumap2-v0. In push-v0 those of full feedback, with
+        "missed" and "spared", which no real phone observes. Its "statuses" has the same length in all episodes, with 0
+        at the end for notifications that never arrive. The user is unknown.
 
     Start:
         Practice: each reset begins a new episode, with one of the class's practice users.

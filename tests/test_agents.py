@@ -196,6 +196,13 @@ def begin_with_unknown_feature():
     started(agent)
 
 
+def begin_with_equal_answers():
+    agent = agents.QTable()
+    agent.imputes_missed = True
+    env = gym.make(ARRIVALS, feedback="observed", opened=-1.0)
+    agent.begin(env, 0)
+
+
 def begin_wrapped():
     env = gym.wrappers.FlattenObservation(gym.make(COLD))
     agents.LinUCB().begin(env, 0)
@@ -205,6 +212,7 @@ def begin_wrapped():
     ("call", "message"),
     [
         (begin_with_wrong_weights, "load users with one shared schema"),
+        (begin_with_equal_answers, "different rewards for opened and dismissed"),
         (begin_wrapped, "a wrapper changes the observations"),
         (lambda: started(agents.LinUCB(), ARRIVALS), "no candidates to choose from"),
         (

@@ -390,7 +390,7 @@ def a_user_who_hates_to_miss_something(means, changes):
     require(
         len(usual) == len(doubled) == 4,
         "There are not four trainings per weight",
-        "Keep the four seeds.",
+        "Set SEEDS to 4.",
     )
     require(
         not usual.equals(doubled),

@@ -134,7 +134,7 @@ class NotificationLearner(Agent):
         epsilon: Initial fraction of random decisions.
         decay_episodes: Number of episodes in which epsilon decreases linearly towards 0. It stops at a tenth.
         imputes_missed: Whether to estimate the reward of notifications that were never shown, if the environment has
-            observed feedback; otherwise the reward is 0.
+            observed feedback; otherwise the reward is 0. The estimate needs different rewards for opened and dismissed.
         episodes: Number of episodes learned from.
     """
 
@@ -160,6 +160,12 @@ class NotificationLearner(Agent):
         # With observed feedback, unseen is the final status of notifications that were never shown.
         is_observed = getattr(world, "feedback", "full") == "observed"
         self._first_final = self._unseen_code + (not is_observed)
+        if is_observed and self.imputes_missed:
+            opened, refused = self._status_rewards[self._first_final + 1 :][:2]
+            require(
+                opened != refused,
+                "imputes_missed needs different rewards for opened and dismissed",
+            )
         self._rng = agent_rng(seed)
         # By number: descriptions on arrival, (description, action) of decisions without an answer yet, and the cached
         # notifications.
