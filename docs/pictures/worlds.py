@@ -169,7 +169,7 @@ def patient_text(frames):
     drugs = []
     for name, drug in last["model"]["interventions"].items():
         if last["doses"][name]:
-            drugs.append(drug["words"])
+            drugs.append(drug["label"])
     return f"Day {last['time']:,.0f}: {' and '.join(drugs) or 'no drug'}"
 
 

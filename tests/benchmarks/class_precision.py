@@ -2,7 +2,7 @@
 
     python tests/benchmarks/class_precision.py
 
-This takes half a minute. Each agent has 24 people of its own. People with the same number are equally difficult.
+This takes a minute. Each agent has 24 people of its own. People with the same number are equally difficult.
 """
 
 import pandas as pd
