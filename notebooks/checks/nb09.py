@@ -95,6 +95,12 @@ def is_the_path_blocked(is_blocked):
         "A descendant carries information about the collider: use `descendants`",
         earned=2,
     )
+    require(
+        not is_blocked(path, {"e"}, [*collider, ("b", "d"), ("d", "e")]),
+        "a → b ← c stays blocked, although we adjust for e, and b → d → e",
+        "Not only what b affects directly counts: use `descendants`",
+        earned=2,
+    )
     long_path = [("a", "b"), ("c", "b"), ("c", "d")]
     require(
         is_blocked(("a", "b", "c", "d"), {"b", "c"}, long_path),
@@ -228,7 +234,7 @@ def the_effect_by_regression(regression_effect):
 @check(4, points=3)
 def the_effect_by_inverse_weighting(weighted_effect):
     _, chance, treated, _, _, outcome = _linear_units(4)
-    answer = weighted_effect(chance, treated, outcome, clip=0.0)
+    answer = weighted_effect(chance, treated, outcome, clip=1e-9)
 
     def stabilised(weight):
         treated_mean = np.average(outcome[treated], weights=weight[treated])
@@ -250,7 +256,7 @@ def the_effect_by_inverse_weighting(weighted_effect):
         "The chance of no treatment is 1 - e",
         earned=1,
     )
-    shifted = weighted_effect(chance, treated, outcome + 1000, clip=0.0)
+    shifted = weighted_effect(chance, treated, outcome + 1000, clip=1e-9)
     require(
         is_close(shifted, answer, 1e-4),
         "With 1,000 added to every outcome the effect changes",
@@ -347,8 +353,8 @@ def the_highest_mean(highest_mean):
     answer = highest_mean(np.array([100.0, 150.0, 200.0]), np.ones(3), 2)
     require(
         not is_close(answer, 150),
-        "The three towns of the text still have equal weights",
-        "Each weight may be small or large: 1 + odds / factor, or 1 + odds * factor",
+        "For the three towns of the text it is 150, as with equal weights",
+        "Each weight may be small or large: 1 + odds / factor, or 1 + odds * factor. Large ones are for *high* outcomes",
     )
     require(
         not is_close(answer, 137.5),
