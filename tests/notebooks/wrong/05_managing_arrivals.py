@@ -75,6 +75,18 @@ changes = {
     "missed": "less",
 }
 
+# %% 5 · trains once with each weight
+costs = pd.MultiIndex.from_product([[-1.0, -2.0], [0]])
+means = pd.DataFrame(
+    {name: [1.0, 2.0] for name in ("opens", "interruptions", "delay", "missed")}, costs
+)
+changes = {
+    "opens": "more",
+    "interruptions": "more",
+    "delay": "unsure",
+    "missed": "less",
+}
+
 # %% 5 · trains twice with the usual weight
 train, test = (
     gym.make("pushlab/push-v0", user=ines, days=part) for part in ("train", "test")
