@@ -401,7 +401,7 @@ def verdicts_of_a_study(verdicts, runs):
     require(
         answer["dan"] == "unsure",
         "dan: the difference is sure by itself, but four differences are tested at once",
-        "Widen the intervals so that all hold together: `estimate.simultaneous` of the differences",
+        "Widen the intervals so that all hold together: `estimate.simultaneous_intervals` of the differences",
         earned=2,
     )
     table = runs.pivot(index="seed", columns=["user", "agent"], values="regret_last")
