@@ -354,7 +354,7 @@ def the_highest_mean(highest_mean):
     require(
         not is_close(answer, 150),
         "For the three towns of the text it is 150, as with equal weights",
-        "Each weight may be small or large: 1 + odds / factor, or 1 + odds * factor. Large ones are for *high* outcomes",
+        "Each weight may be small or large: 1 + odds / factor, or 1 + odds * factor. Large ones go to *high* outcomes",
     )
     require(
         not is_close(answer, 137.5),
