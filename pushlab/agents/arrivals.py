@@ -157,11 +157,13 @@ class NotificationLearner(Agent):
         self._waiting_code = world.status_names.index("waiting")
         self._unseen_code = world.status_names.index("unseen")
         self._status_rewards = world.status_rewards.tolist()
+        # Of opened, refused, missed and spared notifications.
+        self._answer_rewards = self._status_rewards[self._unseen_code + 1 :][:4]
         # With observed feedback, unseen is the final status of notifications that were never shown.
         is_observed = getattr(world, "feedback", "full") == "observed"
         self._first_final = self._unseen_code + (not is_observed)
         if is_observed and self.imputes_missed:
-            opened, refused = self._status_rewards[self._first_final + 1 :][:2]
+            opened, refused, *_ = self._answer_rewards
             require(
                 opened != refused,
                 "imputes_missed needs different rewards for opened and dismissed",
@@ -301,7 +303,7 @@ class NotificationLearner(Agent):
         """Return the reward of a final status. With `imputes_missed` that of unseen is its expected value."""
         if status != self._unseen_code or not self.imputes_missed:
             return self._status_rewards[status]
-        opened, refused, missed, spared = self._status_rewards[status + 1 : status + 5]
+        opened, refused, missed, spared = self._answer_rewards
         value = self.action_values(self._arrival_descriptions[number])[SHOW]
         probability = min(max((value - refused) / (opened - refused), 0.0), 1.0)
         return probability * missed + (1 - probability) * spared
@@ -376,15 +378,6 @@ class QTable(NotificationLearner):
 
 
 @compiled
-def active_weights(codes, columns, strides, starts, features):
-    """Return the indices of the active weights, those of the features in each row of weights, (columns * features,)."""
-    active = np.empty((len(columns), len(features)), np.int64)
-    for row in range(len(columns)):
-        active[row] = codes[columns[row]] * strides[row] + starts[row] + features
-    return active.ravel()
-
-
-@compiled
 def sum_weights(weights, active):
     """Return the sums of the active weights for show, dismiss and cache."""
     show = dismiss = cache = 0.0
@@ -400,12 +393,12 @@ class LinearArrivalQ(NotificationLearner):
 
     Each action has weights for every subject of a notification in every context (always, evening, headphones in), and a
     row of weights shared by all notifications. A value is the sum of the active weights, as in the bandits
-    (`pushlab.agents.bandits`). The values of show and dismiss are estimated by Bayesian linear regression
-    on outcomes. The value of cache is learned by gradient steps, since its targets move while the other two are
+    (`pushlab.agents.bandits`). The values of show and dismiss are estimated by Bayesian linear regression on
+    outcomes. The value of cache is learned by gradient steps, since its targets move while the other two are
     learned.
 
     Attributes:
-        notification_features: Names of the notification's features to use.
+        notification_feature: Name of the notification's feature to use.
         context_features: Names of the context's features to use; None uses those of
             `pushlab.agents.push.CONTEXT_FEATURES`.
         prior: Prior variance of the weights (ten times as large for shared weights).
@@ -416,7 +409,7 @@ class LinearArrivalQ(NotificationLearner):
     """
 
     name = "linear Q"
-    notification_features: Sequence[str] = ("subject",)
+    notification_feature = "subject"
     context_features: Sequence[str] | None = None
     prior = 0.005
     noise = 0.4
@@ -436,18 +429,9 @@ class LinearArrivalQ(NotificationLearner):
         super().begin(env, seed)
         half = self._schema.notification
         self._features = ContextFeatures(self._schema.context, self.context_features)
-        columns = [
-            column
-            for column, name in enumerate(half.components)
-            if name.partition(".")[0] in self.notification_features
-        ]
-        sizes = half.sizes[columns]
-        size = self._features.size
-        # A row of weights for each value of a notification, after row 0, which is shared: position 0 of these arrays.
-        self._columns = np.array([0, *columns])
-        self._strides = np.array([0, *[size] * len(columns)])
-        self._starts = size * np.array([0, *(1 + np.cumsum(sizes) - sizes)])
-        count = (1 + int(sizes.sum())) * size
+        self._column = half.components.index(self.notification_feature)
+        # A row of weights for each value of the feature, after row 0, which is shared.
+        count = (1 + int(half.sizes[self._column])) * self._features.size
         if self.weights is None:
             self.weights = np.zeros((3, count))
             self.covariances = self._prior_covariances(count)
@@ -469,8 +453,8 @@ class LinearArrivalQ(NotificationLearner):
         if self._last_observation is not observation:
             self._last_observation = observation
             self._active = self._features.active(observation)
-        rows = self._columns, self._strides, self._starts
-        return active_weights(codes, *rows, self._active)
+        row = 1 + codes[self._column]
+        return np.concatenate([self._active, row * self._features.size + self._active])
 
     def action_values(self, description):
         return sum_weights(self.weights, description)

@@ -93,19 +93,6 @@ sure = {
 }
 
 
-# %% 6 · the answers of the old scale
-def reachable(runs):
-    random = runs["user"].map(chance)
-    return (random - runs["regret_last"]) / (random - runs["floor_last"])
-
-
-sure = {
-    "LinUCB minus Thompson": False,
-    "LinUCB minus eps-greedy": False,
-    "Thompson minus eps-greedy": False,
-}
-
-
 # %% 6 · new seeds instead of new users
 def reachable(runs):
     random = runs["user"].map(chance)
