@@ -24,6 +24,8 @@ MAX_CELL_LINES = 25  # after joining wrapped lines
 MAX_PICTURE_SIZE = 150_000  # bytes of PNG
 MAX_NOTEBOOK_SIZE = 600_000  # bytes
 MAX_RUN_SECONDS = 15  # CPU seconds
+MAX_READING = 60  # minutes
+MAX_PRACTICE = 90  # minutes of exercises
 MACHINE_PATH = re.compile(
     r"(?<![\w.])/(?:home|root|Users|tmp|work|opt|usr|var)/\w|site-packages|\b[A-Z]:\\\\?Users"
 )
@@ -99,7 +101,10 @@ def test_a_saved_notebook_is_complete_readable_and_in_the_normal_form(path, tmp_
         verdict = notebook.cells[exercise.position + 1].source
         assert verdict == f"check.exercise({number})", "alone in its cell"
         assert len(wrong[number]) >= 2, f"exercise {number}: two wrong answers"
-    points = [points for points, _ in minutes.length(notebook).exercises]
+    length = minutes.length(notebook)
+    assert length.reading <= MAX_READING
+    assert length.practice <= MAX_PRACTICE
+    points = [points for points, _ in length.exercises]
     assert points == list(course.max_points(path).values())
     copy = tmp_path / path.name
     copy.write_bytes(path.read_bytes())
@@ -219,6 +224,20 @@ def test_the_tables_of_both_readmes_are_current(tmp_path, monkeypatch):
     seconds = [int(value) for _, value in minutes.ROW.findall(texts["COURSE"])]
     assert len(seconds) == len(PATHS)
     assert all(0 < value <= MAX_RUN_SECONDS for value in seconds)
+
+
+@pytest.mark.parametrize(
+    ("cells", "reading"),
+    [
+        ([new_markdown_cell("word " * 130 * 5)], 5),
+        ([new_markdown_cell("word " * 130 * 5 + "more")], 10),
+        ([new_code_cell("x = 1\n\n" * 12 * 5)], 5),
+        ([new_markdown_cell("$$\na\n$$\n" * 4)], 10),
+        ([new_markdown_cell("## Exercise 1 · A\n" + "word " * 999)], 0),
+    ],
+)
+def test_reading_takes_minutes_by_words_lines_and_equations(cells, reading):
+    assert minutes.length(new_notebook(cells=cells)).reading == reading
 
 
 def test_links_into_the_glossary_and_to_files_have_targets():

@@ -302,40 +302,30 @@ def fit(
 ) -> ndarray:
     """Return the weights (p,) with the smallest `logistic_loss`.
 
-    Newton's method is used. Its steps are halved until the loss falls.
-
     Args:
         table: Features and a last column of ones, (n, p).
         labels: Labels, (n,).
         config: The penalty is taken from here.
         start: Initial weights; zeros by default.
     """
-    theta = np.zeros(table.shape[1])
-    if start is not None:
-        theta = np.array(start, np.float64)
-    penalties = config.penalties[-len(theta) :]
-    loss, gradient = logistic_loss(table, labels, theta, config)
-    for _ in range(100):
+    from scipy.optimize import minimize
+
+    def loss(theta):
+        return logistic_loss(table, labels, theta, config)
+
+    def hessian(theta):
         p = probability(table @ theta)
         weighted = table * (p * (1 - p))[:, None]
-        hessian = weighted.T @ table / len(labels) + np.diag(penalties)
-        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
-        expected_decrease = gradient @ step
-        if not expected_decrease > 1e-12:
-            return theta - step
-        length = 1.0
-        while length > 1e-6:
-            next_theta = theta - length * step
-            next_loss, next_gradient = logistic_loss(table, labels, next_theta, config)
-            if next_loss <= loss - 1e-4 * length * expected_decrease:
-                break
-            length /= 2
-        else:
-            return theta
-        theta = next_theta
-        loss = next_loss
-        gradient = next_gradient
-    return theta
+        return weighted.T @ table / len(labels) + np.diag(
+            config.penalties[-len(theta) :]
+        )
+
+    if start is None:
+        start = np.zeros(table.shape[1])
+    options = {"gtol": 1e-12}
+    return minimize(
+        loss, start, jac=True, hess=hessian, method="trust-exact", options=options
+    ).x
 
 
 def shifted_table(people: Borrowers, shift: Any, config: CreditConfig) -> ndarray:

@@ -171,9 +171,8 @@ def upper_bounds(p, start, ranges):
     """Return upper bounds under any doses. Each bound follows from earlier ones, from land to food to people.
 
     Food from all land limits births, because life expectancy grows at most in proportion to food per person, and
-    fecundity at most in proportion to life expectancy. Industry grows at most at its highest rate. If it needs more
-    than nine times the available labour, only a tenth of its capital is used. The labour that it needs is averaged over
-    the delay of two years. All other variables are limited by these, or decay from the start.
+    fecundity at most in proportion to life expectancy. Industry grows at most at its highest rate. All other variables
+    are limited by these, or decay from the start.
 
     Args:
         p: The parameters.
@@ -213,17 +212,12 @@ def upper_bounds(p, start, ranges):
     p3 = max(start[2], p2 / 30.0 / (0.006 + 0.994 / 20.0))
     p4 = max(start[3], p3 / 20.0 / 0.04)
     people = sum((p1, p2, p3, p4))
-    workers = max(1.0, p.labor_force_participation_fraction * (p2 + p3))
     icor = low["industrial_capital_output_ratio"]
     consumed = low["fraction_of_industrial_output_allocated_to_consumption_constant"]
     investment = 0.95 / icor * max(0.0, 1.0 - consumed)
     depreciation = 1.0 / high["average_lifetime_of_industrial_capital"]
     growth = max(0.0, investment - depreciation)
-    delay = p.labor_utilization_fraction_delay_time
-    labour_limit = (1.0 + delay * growth) * 9.0 / 0.6 * workers / 0.00006
-    slow = np.exp(max(0.0, 0.1 * investment - depreciation) * span)
-    fast = start[4] * np.exp(min(600.0, growth * span))
-    industry = min(max(start[4] * np.exp(delay * growth), labour_limit) * slow, fast)
+    industry = start[4] * np.exp(min(600.0, growth * span))
     output = 0.95 * industry / icor
     service = max(start[5], 0.3 * output * high["average_lifetime_of_service_capital"])
     services = service / low["service_capital_output_ratio"]
