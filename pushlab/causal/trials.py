@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.envs.env import index_nested
 from pushlab.envs.push import rules
 from pushlab.users.days import MINUTES_PER_DAY
 from pushlab.utils.arguments import require, require_columns, validate_integer
-
-BATCH = 2000  # days simulated side by side
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class PushTrial:
     def __init__(
         self,
         world: Any,
-        people: Sequence[int] | None = None,
+        people: Any = None,
         first_day: Any = 0,
         days: int = 14,
         protocol: Protocol = Protocol(),
@@ -151,9 +150,9 @@ class PushTrial:
         Returns:
             The columns of `arrivals`, and
 
-            - `available`: whether a coin was tossed; otherwise `probability` and `action` are 0
-            - `probability`, `action`: probability of a push, and whether it was pushed (0 or 1)
             - `shown`, `dose`: pushes so far today, and their dose (see push-v0)
+            - `available`: reachable, and the budget isn't used up; otherwise the next two are 0
+            - `probability`, `action`: probability of a push, and whether it was pushed (0 or 1)
             - `outcome`: opened less dismissed pushes, of answers within the window after the decision. Answers to
               earlier and later pushes count, too
             - `rest`: the same until all pushes of the day are answered
@@ -164,7 +163,7 @@ class PushTrial:
         copy = self.arrivals["copy"].to_numpy()
         number = self.arrivals["number"].to_numpy()
         columns = {name: values[copy, number] for name, values in decisions.items()}
-        log = self.arrivals.assign(available=columns["probability"] > 0, **columns)
+        log = self.arrivals.assign(**columns).astype({"available": bool})
         log["outcome"], log["rest"] = self._outcomes(state, copy, log["time"])
         return log
 
@@ -178,22 +177,17 @@ class PushTrial:
             The available rows, and the differences of pushing and not pushing: `effect` on the outcome, `effect_rest`
             on the rest of the day.
         """
-        parts = []
         rows = log[log["available"]]
-        for begin in range(0, len(rows), BATCH):
-            part = rows.iloc[begin : begin + BATCH]
-            copy = part["copy"].to_numpy()
-            index = np.arange(len(part))
-            coins = self.coins[copy]
-            # A coin of 1 is above each probability, a coin of 0 below.
-            coins[index, part["number"]] = part["action"]
-            state, _ = self._simulate(copy, coins)
-            other = self._outcomes(state, index, part["time"])
-            sign = 2 * part["action"] - 1
-            effect = sign * (part["outcome"] - other[0])
-            effect_rest = sign * (part["rest"] - other[1])
-            parts.append(part.assign(effect=effect, effect_rest=effect_rest))
-        return pd.concat(parts)
+        copy = rows["copy"].to_numpy()
+        index = np.arange(len(rows))
+        coins = self.coins[copy]
+        # A coin of 1 is above each probability, a coin of 0 below.
+        coins[index, rows["number"]] = rows["action"]
+        state, _ = self._simulate(copy, coins)
+        other = self._outcomes(state, index, rows["time"])
+        sign = 2 * rows["action"] - 1
+        effects = rows[["outcome", "rest"]].sub(other.T).mul(sign, axis=0)
+        return rows.assign(effect=effects["outcome"], effect_rest=effects["rest"])
 
     def _simulate(self, copies, coins, policy=None):
         """Simulate days (indices of `start`) with the given coins (days, width).
@@ -203,21 +197,22 @@ class PushTrial:
         """
         world = self.world
         policy = policy or self.protocol.probability
-        state = {name: values[copies] for name, values in self.start.items()}
+        state = index_nested(self.start, copies)
         arrivals = {name: values.to_numpy() for name, values in self.arrivals.items()}
         first_row = np.searchsorted(arrivals["copy"], copies)
-        names = ("probability", "action", "shown", "dose")
+        names = ("shown", "dose", "available", "probability", "action")
         log = {name: np.zeros(coins.shape) for name in names}
         while not world.terminated(state).all():
-            info = world.info(state, None)
-            here = np.flatnonzero(info["hand"] >= 0)
-            number = info["hand"][here]
+            here = np.flatnonzero(state["core"][:, rules.HAND] >= 0)
+            deciding = index_nested(state, here)
+            number = deciding["core"][:, rules.HAND]
             row = first_row[here] + number
             rows = {name: values[row] for name, values in arrivals.items()}
-            rows["shown"] = info["shown"][here]
-            rows["dose"] = world.doses(state)[here]
-            available = rows["reachable"] & (rows["shown"] < self.protocol.budget)
-            rows["probability"] = np.where(available, policy(rows), 0.0)
+            rows["shown"] = deciding["core"][:, rules.SHOWN_TOTAL]
+            rows["dose"] = world.doses(deciding)
+            has_budget = rows["shown"] < self.protocol.budget
+            rows["available"] = rows["reachable"] & has_budget
+            rows["probability"] = np.where(rows["available"], policy(rows), 0.0)
             rows["action"] = coins[here, number] < rows["probability"]
             for name in names:
                 log[name][here, number] = rows[name]
@@ -234,7 +229,7 @@ class PushTrial:
             copy: Index of the day of each time, (rows,).
 
         Returns:
-            Two arrays (rows,).
+            Array (2, rows).
         """
         tables = self.world.tables
         answered = np.full(state["status"].shape, np.inf)
@@ -250,7 +245,7 @@ class PushTrial:
         is_later = age > 0
         is_near = is_later & (age <= self.protocol.window)
         value = value[copy]
-        return (value * is_near).sum(axis=1), (value * is_later).sum(axis=1)
+        return np.stack([(value * is_near).sum(axis=1), (value * is_later).sum(axis=1)])
 
 
 def excursion_effect(

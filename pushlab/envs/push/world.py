@@ -441,7 +441,7 @@ class Push(UserWorld):
         times = self.tables.times
         ages = times[moment, None] - times[state["since"]]
         was_shown = np.isin(state["status"], WAS_SHOWN)
-        parts = np.where(was_shown, 2 ** (-ages / rules.HALF_LIFE), 0.0)
+        parts = np.where(was_shown, np.exp2(-ages / rules.HALF_LIFE), 0.0)
         return parts.sum(axis=1)
 
     def make_info(
