@@ -20,7 +20,14 @@ import pandas as pd
 from pushlab.envs.env import index_nested
 from pushlab.envs.push import rules
 from pushlab.users.days import MINUTES_PER_DAY
-from pushlab.utils.arguments import require, require_columns, validate_integer
+from pushlab.utils.arguments import (
+    require,
+    require_columns,
+    validate_integer,
+    validate_number,
+)
+
+COIN = ("person", "available", "probability", "action")  # columns of every log
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,7 @@ class PushTrial:
         time = tables.times[moment] % MINUTES_PER_DAY
         schema = self.world.schema
         contexts = schema.context.decode(tables.contexts[moment])
-        is_on_time = (time >= self.protocol.start) & (time < self.protocol.stop)
+        is_on_time = (self.protocol.start <= time) & (time < self.protocol.stop)
         keys = pd.DataFrame(
             {
                 "copy": copy,
@@ -290,62 +297,47 @@ def excursion_effect(
     """
     from scipy.stats import t as student
 
-    names = dict.fromkeys([*moderators, *controls])
-    columns = ["person", "available", "probability", "action", outcome, *names]
-    require_columns(log, *columns, table_name="log")
+    names = dict.fromkeys(["intercept", *moderators, *controls])
+    require_columns(log, *COIN, outcome, *moderators, *controls, table_name="log")
+    log = log.assign(intercept=1.0)
+    available = log["available"].astype(bool)
     require(
-        not log.loc[~log["available"].astype(bool), "action"].any(),
+        not log["action"][~available].any(),
         "log has an action 1 in an unavailable row",
     )
-    rows = log[log["available"].astype(bool)]
-    a = rows["action"].to_numpy(float)
-    p = rows["probability"].to_numpy(float)
-    y = rows[outcome].to_numpy(float)
-    require(np.isin(a, (0, 1)).all(), "action must be 0 or 1 in each row")
+    rows = log[available]
+    y, a, p = rows[[outcome, "action", "probability"]].to_numpy(float).T
     require(
-        ((p > 0) & (p < 1)).all(),
-        "probability must be above 0 and below 1 in each available row",
+        (np.isin(a, (0, 1)) & (p > 0) & (p < 1)).all(),
+        "each available row needs an action 0 or 1, and a probability above 0 and below 1",
     )
     q = a.mean() if numerator is None else numerator
-    ones = np.ones(len(rows))
-    f = np.column_stack([ones, *(rows[name] for name in moderators)])
-    g = np.column_stack([ones, *(rows[name] for name in names)])
-    x = np.hstack([g, (a - q)[:, None] * f]).astype(float)
-    w = np.where(a == 1, q / p, (1 - q) / (1 - p))
+    validate_number("numerator", q, above=0, below=1)
+    effects = rows[["intercept", *moderators]].to_numpy(float)
+    x = np.hstack([rows[[*names]], (a - q)[:, None] * effects]).astype(float)
+    require(np.isfinite(x.sum() + y.sum()), "a value isn't a finite number")
+    people = rows.groupby("person").indices
+    width = x.shape[1]
+    freedom = len(people) - width
+    message = f"{width} coefficients need more people than that; got {len(people)}"
+    require(freedom > 0, message)
     require(
-        np.isfinite(x).all() and np.isfinite(y).all(),
-        "log has a value that isn't a finite number",
-    )
-    _, person = np.unique(rows["person"], return_inverse=True)
-    freedom = person.max() + 1 - x.shape[1]
-    require(
-        freedom > 0,
-        f"{x.shape[1]} coefficients need more people than that; got {person.max() + 1}",
-    )
-    require(
-        np.linalg.matrix_rank(x) == x.shape[1],
+        np.linalg.matrix_rank(x) == width,
         "a moderator or control is constant, or a combination of others",
     )
-    total = x.T @ (w[:, None] * x)
-    coefficients = np.linalg.solve(total, x.T @ (w * y))
+    weighted = np.where(a == 1, q / p, (1 - q) / (1 - p))[:, None] * x
+    products = weighted.T @ x
+    coefficients = np.linalg.solve(products, weighted.T @ y)
     residual = y - x @ coefficients
-    covariance = np.zeros_like(total)
-    order = np.argsort(person, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(person))[:-1]):
-        weighted = w[own, None] * x[own]
-        others = total - x[own].T @ weighted
-        change = np.linalg.solve(others, weighted.T @ residual[own])
-        covariance += np.outer(change, change)
-    k = g.shape[1]
-    estimate = coefficients[k:]
-    error = np.sqrt(np.diag(covariance)[k:])
-    margin = student.ppf(0.975, freedom) * error
-    return pd.DataFrame(
-        {
-            "estimate": estimate,
-            "standard_error": error,
-            "low": estimate - margin,
-            "high": estimate + margin,
-        },
-        index=pd.Index(["intercept", *moderators], name="moderator"),
+    changes = []
+    for own in people.values():
+        others = products - weighted[own].T @ x[own]
+        changes.append(np.linalg.solve(others, weighted[own].T @ residual[own]))
+    errors = np.sqrt(np.square(changes).sum(axis=0))
+    table = pd.DataFrame(
+        {"estimate": coefficients, "standard_error": errors},
+        index=pd.Index([*names, "intercept", *moderators], name="moderator"),
     )
+    table = table.iloc[len(names) :]
+    margin = student.ppf(0.975, freedom) * table["standard_error"]
+    return table.assign(low=table["estimate"] - margin, high=table["estimate"] + margin)
