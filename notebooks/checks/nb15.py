@@ -9,9 +9,10 @@ check = Checks("15 · When a table is too small")
 
 @check(1, points=2)
 def hats_between_knots(hats):
-    knots = np.array([0.0, 10.0, 40.0, 100.0])
+    knots = np.array([0, 10, 40, 100])
     for level in (4, 10, 31, 52, 0, 90, 100):
-        x = np.asarray(hats(level, knots.copy()), float)
+        answer = np.asarray(hats(level, knots.copy()))
+        x = answer.astype(float)
         require(
             x.shape == (4,),
             f"For 4 knots it gives shape {x.shape}",
@@ -24,6 +25,11 @@ def hats_between_knots(hats):
         distances = np.where(expected > 0, abs(knots - level), 0)
         equal_spacing = np.maximum(0, 1 - abs(knots - level) / (100 / 3))
         if not is_close(x, expected):
+            require(
+                answer.dtype.kind != "i",
+                f"At level {level} the features are whole numbers",
+                "An integer array, from `zeros_like` for example, cuts off the decimals.",
+            )
             reject_mistakes(
                 x,
                 (
@@ -61,7 +67,7 @@ def hats_between_knots(hats):
         )
         require(
             is_close(x, expected),
-            f"At level {level} and knots {knots.astype(int).tolist()} it gives {x.round(2).tolist()}",
+            f"At level {level} and knots {knots.tolist()} it gives {x.round(2).tolist()}",
             f"Which two knots are next to {level}, and how far is it from the left one?",
         )
     return "Right between the knots, at the knots, and at both ends."
@@ -158,7 +164,7 @@ def the_discount_of_divergence(critical_discount):
     expected = np.minimum(uncapped, 1)
     tolerance = 0.005
     require(
-        np.isfinite(answer).all() and (answer > 0).all(),
+        np.isfinite(answer).all() and ((answer > 0) & (answer < 2)).all(),
         f"It gives {answer.round(2).tolist()}",
         "A discount lies between 0 and 1.",
     )
@@ -203,6 +209,12 @@ def the_discount_of_divergence(critical_discount):
     )
     error = np.abs(answer - expected)
     worst = error.argmax()
+    require(
+        error.max() < tolerance or error.max() > 0.08,
+        f"For k = {k[worst]:g} and end = {end[worst]:g} it is off by {error.max():.3f}",
+        f"It has to be within {tolerance}: search in finer steps.",
+        earned=2,
+    )
     require(
         error.max() < tolerance,
         f"For k = {k[worst]:g} and end = {end[worst]:g} it gives {answer[worst]:.3f}",
@@ -253,6 +265,15 @@ def linear_q_learning(LinearQ):
     next_values = before @ x_next
     best = next_values.max()
     delta = r + gamma * best - old
+    require(
+        not (
+            is_close(row, alpha * (r - old) * x)
+            and is_close(step(done=True)[action], alpha * delta * x)
+        ),
+        "It counts the next state when the episode is over, and not before",
+        "`done` is true after the last step, which no next state follows.",
+        earned=2,
+    )
     values = {
         "the value of the same action": next_values[action],
         "the best value of this state": (before @ x).max(),
@@ -310,10 +331,12 @@ def linear_q_learning(LinearQ):
         ),
     )
     reject_mistakes(row, mistakes, earned=1)
+    worst = abs(row - alpha * delta * x).argmax()
     require(
         is_close(row, alpha * delta * x),
-        f"The first weight moves by {row[0]:.3f}; it should move by {alpha * delta * x[0]:.3f}",
-        "Compute target and error first; then add alpha * error * features to the row of the action.",
+        f"Weight {worst} of the row moves by {row[worst]:.3f}; it should move by {(alpha * delta * x)[worst]:.3f}",
+        "Compute the error once, from the old weights; then add alpha * error * features to the row of the action.",
+        earned=1,
     )
     end = step(done=True)[action]
     require(
@@ -363,6 +386,7 @@ def the_gradient_of_a_log_probability(score):
         "Return one derivative per entry of theta.",
     )
     taken = np.eye(3)[a]
+    softmax_of_features = np.exp(theta) / np.exp(theta).sum(axis=1, keepdims=True)
     mistakes = (
         (
             np.outer(taken, x),
@@ -388,6 +412,11 @@ def the_gradient_of_a_log_probability(score):
             np.outer(taken - 1 / 3, x),
             "It takes all actions as equally likely",
             "Weight by the softmax of theta @ x.",
+        ),
+        (
+            np.outer(taken, x) - softmax_of_features * x,
+            "It takes the softmax over the features",
+            "The probabilities are the softmax of theta @ x, one for each action.",
         ),
         (
             np.outer(taken - probabilities, np.ones(4)),

@@ -29,6 +29,16 @@ def hats(level, knots):
     return x
 
 
+# %% 1 · keeps the integer type
+def hats(level, knots):
+    x = np.zeros_like(knots)
+    for j in range(len(knots) - 1):
+        if knots[j] <= level <= knots[j + 1]:
+            x[j] = (knots[j + 1] - level) / (knots[j + 1] - knots[j])
+            x[j + 1] = (level - knots[j]) / (knots[j + 1] - knots[j])
+    return x
+
+
 # %% 1 · right: interpolates the rows of a table
 def hats(level, knots):
     return [np.interp(level, knots, row) for row in np.eye(len(knots))]
@@ -175,6 +185,14 @@ class LinearQ(ignoring):
             super().update(features, action, reward, next_features, done)
 
 
+# %% 4 · uses done the other way round
+class LinearQ(ignoring):
+    def update(self, features, action, reward, next_features, done):
+        best = self.values(next_features).max() if done else 0
+        delta = reward + self.gamma * best - self.values(features)[action]
+        self.weights[action] += self.alpha * delta * features
+
+
 # %% 4 · right: a new array, and an indicator of the action
 class LinearQ(ignoring):
     def update(self, features, action, reward, next_features, done):
@@ -202,6 +220,13 @@ def score(theta, x, a):
 def score(theta, x, a):
     gradient = np.zeros(theta.shape) - softmax(theta @ x)[:, None]
     gradient[a] += 1
+    return gradient
+
+
+# %% 5 · takes the softmax over the features
+def score(theta, x, a):
+    gradient = -softmax(theta) * x
+    gradient[a] += x
     return gradient
 
 
