@@ -353,62 +353,7 @@ def the_td_update(td_update):
     return "One entry moves, by alpha times the TD error."
 
 
-@check(5, points=1)
-def epsilon_greedy(choose):
-    Q = np.array([[9.0, 0.0, 1.0, 2.0], [0.1, 0.4, 0.8, 0.3]])
-    rng = np.random.default_rng(5)
-    for s, best in ((0, 0), (1, 2)):
-        greedy = {choose(Q, s, 0.0, rng) for _ in range(20)}
-        require(
-            len(greedy) == 1,
-            "With epsilon 0 it explores",
-            "Explore when rng.random() is below epsilon.",
-        )
-        require(
-            greedy == {best},
-            f"With epsilon 0 it gives {greedy} in state {s}, not the best action {best}",
-            "Which of Q[s] is the largest, in the row of s? Return its number.",
-        )
-
-    def draw_actions():
-        return [choose(Q, 1, 0.4, np.random.default_rng(seed)) for seed in range(1500)]
-
-    actions = draw_actions()
-    require(
-        set(actions) <= {0, 1, 2, 3},
-        f"Of four actions it gives {set(actions)}",
-        "An action is an integer from 0 to n - 1.",
-    )
-    share = np.bincount(np.array(actions, int), minlength=4) / 1500
-    require(
-        actions == draw_actions(),
-        "The same generator gives other actions the second time",
-        "Draw all random numbers from `rng`.",
-    )
-    require(
-        share[2] < 0.99,
-        "With epsilon 0.4 it never explores",
-        "Draw a number first: rng.random().",
-    )
-    require(
-        share[[0, 1, 3]].min() > 0.06,
-        "It explores some actions and not others",
-        "Draw each of the n actions with equal probability.",
-    )
-    require(
-        abs(share[2] - 0.6) > 0.03,
-        "The total probability of the greedy action is 1 - epsilon",
-        "Exploration draws from all actions; the greedy one is among them.",
-    )
-    require(
-        abs(share[2] - 0.7) < 0.05,
-        f"With epsilon 0.4 and four actions the greedy one comes in {share[2]:.0%}",
-        "How often should it explore? And which actions can it draw then?",
-    )
-    return "The best action in 7 of 10, the others equally often: right for epsilon 0.4 and four actions."
-
-
-@check(6, points=3)
+@check(5, points=3)
 def the_q_update(q_update):
     Q = np.array(
         [
@@ -497,68 +442,7 @@ def the_q_update(q_update):
     return "The target takes the best next action, whatever the agent does next."
 
 
-@check(7, points=2)
-def the_gradient_of_a_log_probability(score):
-    theta = np.random.default_rng(7).normal(size=(3, 4))
-    s = 1
-    a = 2
-
-    def log_probability(theta):
-        return theta[s, a] - np.log(np.exp(theta[s]).sum())
-
-    small_steps = 1e-6 * np.eye(12).reshape(12, 3, 4)
-    differences = [
-        log_probability(theta + step) - log_probability(theta - step)
-        for step in small_steps
-    ]
-    expected = np.array(differences).reshape(3, 4) / 2e-6
-    answer = np.asarray(score(theta, s, a), float)
-    probabilities = np.exp(theta[s]) / np.exp(theta[s]).sum()
-    require(
-        answer.shape == (3, 4),
-        f"For theta (3, 4) it gives {answer.shape}",
-        "Return one derivative per entry of theta.",
-    )
-    require(
-        not answer[[0, 2]].any(),
-        "Rows of other states are not 0",
-        "Is theta of another state in the formula?",
-    )
-    require(
-        answer[s].any(),
-        "The row of s is 0",
-        "theta(s, a) is in the formula twice.",
-    )
-    require(
-        not is_close(answer[s], np.eye(4)[a]),
-        "The first term is right; the second is missing",
-        "What is the derivative of the logarithm of a sum?",
-    )
-    require(
-        not is_close(answer[s], probabilities[a] * expected[s], 1e-5),
-        "This is the gradient of the probability",
-        "Return the gradient of its logarithm: divide by the probability.",
-        earned=1,
-    )
-    require(
-        not is_close(answer, -expected, 1e-5),
-        "All signs are wrong",
-        "The gradient must raise theta[s, a] after action a.",
-    )
-    require(
-        abs(answer[s].sum()) < 1e-5,
-        f"The row sums to {answer[s].sum():.2f}",
-        "Making one action more likely makes the others less likely: the row must sum to 0.",
-    )
-    require(
-        is_close(answer, expected, 1e-5),
-        "It differs from the result of small steps in theta, in both directions",
-        "Compare (log pi(theta + d) - log pi(theta - d)) / 2d with each of your entries.",
-    )
-    return "It agrees with small steps in each entry of theta."
-
-
-@check(8, points=3)
+@check(6, points=3)
 def the_discount_of_the_flip(flip_at):
     values = np.array([0.25, 0.6, 1.0, 1.4, 1.9])
     answer = np.array([float(flip_at(b)) for b in values])

@@ -78,61 +78,22 @@ def td_update(V, s, r, s_next, alpha, gamma):
     return delta
 
 
-# %% 5 · never explores the best action
-def choose(Q, s, epsilon, rng):
-    best = int(Q[s].argmax())
-    if rng.random() < epsilon:
-        return int(rng.choice([a for a in range(Q.shape[1]) if a != best]))
-    return best
-
-
-# %% 5 · ignores the generator
-def choose(Q, s, epsilon, rng):
-    rng = np.random.default_rng()
-    if rng.random() < epsilon:
-        return int(rng.integers(Q.shape[1]))
-    return int(Q[s].argmax())
-
-
-# %% 5 · one action too many
-def choose(Q, s, epsilon, rng):
-    if rng.random() < epsilon:
-        return int(rng.integers(Q.shape[1], endpoint=True))
-    return int(Q[s].argmax())
-
-
-# %% 6 · takes the same action again
+# %% 5 · takes the same action again
 def q_update(Q, s, a, r, s_next, alpha, gamma):
     Q[s, a] += alpha * (r + gamma * Q[s_next, a] - Q[s, a])
 
 
-# %% 6 · does not subtract the old value
+# %% 5 · does not subtract the old value
 def q_update(Q, s, a, r, s_next, alpha, gamma):
     Q[s, a] += alpha * (r + gamma * Q[s_next].max())
 
 
-# %% 7 · gradient of the probability, not its logarithm
-def score(theta, s, a):
-    gradient = np.zeros(theta.shape)
-    p = softmax(theta[s])
-    gradient[s] = -p * p[a]
-    gradient[s, a] += p[a]
-    return gradient
-
-
-# %% 7 · changes the rows of other states
-def score(theta, s, a):
-    gradient = -softmax(theta)
-    gradient[s, a] += 1
-    return gradient
-
-
-# %% 8 · b as it is
+# %% 6 · b as it is
 def flip_at(b):
     return min(b * (7 - 33**0.5) / 2, 1.0)
 
 
-# %% 8 · in steps of a tenth
+# %% 6 · in steps of a tenth
 def flip_at(b):
     for gamma in np.arange(0, 1, 0.1):
         rewards = R.astype(float)
