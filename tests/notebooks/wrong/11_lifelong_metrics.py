@@ -14,18 +14,6 @@ my_life = [
 my_life[4], my_life[6] = my_life[6], my_life[4]
 
 
-# %% 1 · no transfer to B
-my_life = [
-    ("test", {"A": [0, 0], "B": [4, 4]}),
-    ("train", "A", [2, 4, 6, 8, 8, 8, 8, 8, 8, 8]),
-    ("test", {"A": [8, 8], "B": [4, 4]}),
-    ("train", "B", [2, 4, 6, 9, 9, 9, 9, 9, 9, 9]),
-    ("test", {"A": [6, 6], "B": [9, 9]}),
-    ("train", "A", [6, 7, 8, 8, 8, 8, 8, 8, 8, 8]),
-    ("test", {"A": [8, 8], "B": [9, 9]}),
-]
-
-
 # %% 2 · loss from the best test
 def maintenance(blocks):
     tests = {}

@@ -12,12 +12,6 @@ def recognise(recent, known, surprise=5.0):
     return int(np.argmax(likelihoods))
 
 
-# %% 1 · no new users
-def recognise(recent, known, surprise=5.0):
-    likelihoods = [log_likelihood(recent, counts) for counts in known]
-    return int(np.argmax(likelihoods))
-
-
 # %% 2 · without the anchor
 def fisher(features, noise):
     return (features**2).mean(axis=0) / noise
@@ -34,15 +28,6 @@ def fisher(features, noise):
 
 def penalty_gradient(weights, anchor, fisher, strength):
     return strength * (weights - anchor)
-
-
-# %% 2 · variance instead of the mean square
-def fisher(features, noise):
-    return features.var(axis=0) / noise
-
-
-def penalty_gradient(weights, anchor, fisher, strength):
-    return strength * fisher * (weights - anchor)
 
 
 # %% 3 · stores every new item
@@ -77,22 +62,6 @@ class Reservoir:
             self.items[self.rng.integers(self.size)] = item
 
 
-# %% 3 · replaces the oldest
-class Reservoir:
-    def __init__(self, size, rng):
-        self.size = size
-        self.rng = rng
-        self.items = []
-        self.count = 0
-
-    def add(self, item):
-        self.count += 1
-        if len(self.items) < self.size:
-            self.items.append(item)
-        elif self.rng.random() < self.size / self.count:
-            self.items = [*self.items[1:], item]
-
-
 # %% 4 · restarts at each change
 class Mine(LifelongAgent):
     name = "mine"
@@ -112,11 +81,3 @@ class Mine(LifelongAgent):
     def learn(self, transition):
         if self.task == "mira":
             self.learner.learn(transition)
-
-
-# %% 4 · never learns
-class Mine(LifelongAgent):
-    name = "mine"
-
-    def learn(self, transition):
-        pass

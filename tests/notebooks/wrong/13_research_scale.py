@@ -23,19 +23,6 @@ def run_all(cells, run, finished):
     return failed
 
 
-# %% 1 · stops at the first failure
-def run_all(cells, run, finished):
-    failed = []
-    for cell in cells:
-        if cell not in finished:
-            try:
-                finished[cell] = run(cell)
-            except Exception:
-                failed.append(cell)
-                break
-    return failed
-
-
 # %% 2 · a seed of its own for each user
 def bootstrap_interval(scores, statistic, rng, resamples=1000):
     scores = np.asarray(scores)
@@ -56,13 +43,6 @@ def bootstrap_interval(scores, statistic, rng, resamples=1000):
     return np.quantile(results, [0.05, 0.95])
 
 
-# %% 2 · without replacement
-def bootstrap_interval(scores, statistic, rng, resamples=1000):
-    scores = np.asarray(scores)
-    results = [statistic(rng.permutation(scores)) for _ in range(resamples)]
-    return np.quantile(results, [0.025, 0.975])
-
-
 # %% 3 · one side only
 def simulated_power(difference, spread, seeds, rng, studies=2000):
     values = rng.normal(difference, spread, size=(studies, seeds))
@@ -77,13 +57,6 @@ def simulated_power(difference, spread, seeds, rng, studies=2000):
     return (np.abs(values.mean(axis=1)) > half).mean()
 
 
-# %% 3 · 1.96 for few seeds
-def simulated_power(difference, spread, seeds, rng, studies=2000):
-    values = rng.normal(difference, spread, size=(studies, seeds))
-    half = 1.96 * values.std(axis=1, ddof=1) / seeds**0.5
-    return (np.abs(values.mean(axis=1)) > half).mean()
-
-
 # %% 4 · without a margin
 def users_needed(difference, by_user):
     return estimate.runs_needed(difference, np.std(by_user, ddof=1))
@@ -92,12 +65,6 @@ def users_needed(difference, by_user):
 # %% 4 · a constant
 def users_needed(difference, by_user):
     return 101
-
-
-# %% 4 · a power of 0.5
-def users_needed(difference, by_user):
-    spread = estimate.pilot_spread(by_user)
-    return estimate.runs_needed(difference, spread, target_power=0.5)
 
 
 # %% 5 · one end only
@@ -121,17 +88,5 @@ def reachable(runs):
 sure = {
     "LinUCB minus Thompson": True,
     "LinUCB minus eps-greedy": True,
-    "Thompson minus eps-greedy": False,
-}
-
-
-# %% 5 · the best candidate scores 1, chance does not score 0
-def reachable(runs):
-    return runs["floor_last"] / runs["regret_last"]
-
-
-sure = {
-    "LinUCB minus Thompson": True,
-    "LinUCB minus eps-greedy": False,
     "Thompson minus eps-greedy": False,
 }
