@@ -79,7 +79,7 @@ def maintenance_from_its_definition(maintenance):
         text is None,
         f"A is tested at 8 after its training, and at 5 after B's: {text}",
         "Subtract the first test after the training from a later test: 5 − 8, under the name A. "
-        "B has no test, so no entry",
+        "The first test itself gives no difference, and B has no test, so no entry",
     )
     text = mistake(
         train_A, ("test", "A", 8), train_B, ("test", "A", 5), train_B, ("test", "A", 4)
@@ -127,7 +127,7 @@ def maintenance_from_its_definition(maintenance):
 
 
 never = np.inf
-AT_RISK = "At risk is everybody who has not recovered before this time and is observed at least until then"
+AT_RISK = "An agent is at risk if it has not recovered before this time and is observed at least until then"
 STUDIES = (  # times, ends of observation, median, points of an answer that fails, description, hint
     (
         [3, 5, 9, 4, 7],
@@ -135,7 +135,7 @@ STUDIES = (  # times, ends of observation, median, points of an answer that fail
         5,
         0,
         "All recovered, after 3, 4, 5, 7 and 9",
-        "Then it is the usual median, 5: those who have recovered are no longer at risk",
+        "Then it is the usual median, 5: agents that have recovered are no longer at risk",
     ),
     (
         [11, never, 4, 2, never, 3, 17, never, never],
@@ -179,9 +179,9 @@ STUDIES = (  # times, ends of observation, median, points of an answer that fail
     ),
 )
 MISTAKES = {  # medians of the second study
-    4: ": it leaves out those who were not seen to recover",
+    4: ": it leaves out the agents that were not seen to recover",
     8: ": it takes the end of observation for a recovery",
-    17: ": those who are no longer observed stay at risk",
+    17: ": agents that are no longer observed stay at risk",
 }
 
 

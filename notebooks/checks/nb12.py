@@ -6,7 +6,6 @@ from checks import Checks, require
 from pushlab.agents.lifelong import log_likelihood
 from pushlab.challenges.leaderboard import reward_and_forgetting
 from pushlab.lifetimes.runner import run_syllabus
-from pushlab.metrics.estimate import paired_interval
 
 check = Checks("12 · A lifelong notification agent")
 
@@ -231,49 +230,3 @@ def an_agent_of_your_own(Mine, LinearArrivalQ, short, usual_life, SEED):
         f"It earns {reward:.1f} per day, one model {usual_reward:.1f}; "
         f"it forgets {forgotten:.1f}, one model {usual_forgotten:.1f}."
     )
-
-
-def expected_verdict(gap):
-    """Return "keeps", "anew" or "unsure" for the interval of keeps − anew."""
-    if gap.low > 0:
-        return "keeps"
-    return "anew" if gap.high < 0 else "unsure"
-
-
-@check(5, points=2)
-def keep_or_begin_anew(verdict):
-    rng = np.random.default_rng(5)
-    shared = rng.normal(0, 20, 8)
-    gain = 1 + rng.normal(0, 0.2, 8)
-    for keeps, anew, expected in (
-        (shared + gain, shared, "keeps"),
-        (shared, shared + gain, "anew"),
-    ):
-        answer = verdict(keeps, anew)
-        hint = "Which sign has keeps − anew?"
-        if answer == "unsure":
-            hint = "Lifetimes differ a lot, and both agents have the same ones: look at the differences"
-        require(
-            answer == expected,
-            f"{expected!r} earns 0.7 to 1.3 more under each of eight seeds, and the verdict is {answer!r}",
-            hint,
-        )
-    noise = rng.normal(0, 1, 8)
-    answer = verdict(shared + noise - noise.mean() + 0.1, shared)
-    require(
-        answer == "unsure",
-        f"For differences from −0.7 to 1.1 with a mean of 0.1 the verdict is {answer!r}",
-        "A mean above 0 is not enough: where does its interval end?",
-    )
-    for _ in range(100):
-        keeps = rng.normal(rng.normal(0, 1), 1, 4)
-        anew = rng.normal(0, 1, 4)
-        gap = paired_interval(keeps, anew)
-        is_close = min(abs(gap.low), abs(gap.high)) < 1e-3
-        require(
-            is_close or verdict(keeps, anew) == expected_verdict(gap),
-            f"For four seeds with the difference {gap} the verdict is {verdict(keeps, anew)!r}",
-            "`estimate.paired_interval` is mean ± t · s / √n, with t = 3.18 for four differences, not 1.96",
-            earned=1,
-        )
-    return "A verdict only if the interval of the difference excludes 0."

@@ -83,72 +83,7 @@ def a_grid_that_survives_a_failure(run_all):
     )
 
 
-@check(2)
-def the_interquartile_mean(middle_half):
-    for shape in ((20, 5), (7, 3), (5, 2), (4, 1)):
-        scores = np.random.default_rng(sum(shape)).lognormal(size=shape)
-        before = scores.copy()
-        answer = middle_half(scores)
-        values = np.sort(scores.ravel())
-        cut = scores.size // 4
-        require(
-            np.array_equal(scores, before),
-            "Your function changed the table of scores",
-            "`.sort()` sorts in place; np.sort returns a copy",
-        )
-        require(
-            np.ndim(answer) == 0,
-            f"Your answer has shape {np.shape(answer)}",
-            "Return one number: all seeds and users together",
-        )
-        expected = values[cut:-cut].mean()
-        clipped = np.clip(scores, values[cut], values[-cut - 1])
-        for mistaken, reason, hint in (
-            (
-                scores.mean(),
-                "This is the mean of all scores",
-                "Sort them, and leave out a quarter at either end",
-            ),
-            (
-                np.median(scores),
-                "This is the median",
-                "It leaves out nearly everything; leave out a quarter at either end",
-            ),
-            (
-                scores.ravel()[cut:-cut].mean(),
-                "The scores were not sorted",
-                "They come in any order",
-            ),
-            (
-                clipped.mean(),
-                "Low and high scores were clipped, not left out",
-                "Drop them",
-            ),
-            (
-                values[cut:].mean(),
-                "Only the lowest quarter is left out",
-                "Leave out the highest, too",
-            ),
-            (
-                values[:-cut].mean(),
-                "Only the highest quarter is left out",
-                "Leave out the lowest, too",
-            ),
-        ):
-            require(
-                not np.isclose(answer, mistaken) or np.isclose(mistaken, expected),
-                reason,
-                hint,
-            )
-        require(
-            np.isclose(answer, expected),
-            f"For {scores.size} scores yours is {answer:.3f}; it should be {expected:.3f}",
-            f"All users together: leave out {cut} scores at either end (a quarter, rounded down)",
-        )
-    return "The mean of the middle half, for any number of scores."
-
-
-@check(3, points=3)
+@check(2, points=3)
 def the_bootstrap_by_hand(bootstrap_interval):
     seeds = 9
     users = 4
@@ -242,7 +177,7 @@ def shares_found(difference, spread, seeds):
     return np.mean(is_found, axis=1)
 
 
-@check(4, points=3)
+@check(3, points=3)
 def power_by_simulation(simulated_power):
     answers = []
     expected = []
@@ -267,7 +202,7 @@ def power_by_simulation(simulated_power):
     return comment
 
 
-@check(5, points=2)
+@check(4, points=2)
 def how_many_users(users_needed):
     rng = np.random.default_rng(13)
     for size in (0.03, 0.1):
@@ -315,7 +250,7 @@ def how_many_users(users_needed):
     return "The smallest number of users, with a margin for the pilot."
 
 
-@check(6, points=3)
+@check(5, points=3)
 def another_scale(reachable, sure, runs, chance):
     random_regret = runs["user"].map(chance)
     best_regret = runs["floor_last"]

@@ -9,6 +9,7 @@ my_life = [
     ("test", {"A": [8, 8], "B": [9, 9]}),
 ]
 
+
 # %% 1 · maintenance from the last tests
 my_life[4], my_life[6] = my_life[6], my_life[4]
 
@@ -41,6 +42,21 @@ def maintenance(blocks):
     return {task: np.mean(values) for task, values in differences.items()}
 
 
+# %% 2 · the reference counts as a difference of 0
+def maintenance(blocks):
+    learned = set()
+    reference = {}
+    differences = {}
+    for kind, task, mean in blocks:
+        if kind == "train":
+            learned.add(task)
+            reference.pop(task, None)
+        elif task in learned:
+            first = reference.setdefault(task, mean)
+            differences.setdefault(task, []).append(mean - first)
+    return {task: sum(values) / len(values) for task, values in differences.items()}
+
+
 # %% 3 · counts censored times as recoveries
 def median_recovery(times, follow_up_time):
     return float(np.median(np.minimum(times, follow_up_time)))
@@ -50,6 +66,29 @@ def median_recovery(times, follow_up_time):
 def median_recovery(times, follow_up_time):
     for time in np.sort(times[np.isfinite(times)]):
         if (times <= time).mean() >= 0.5:
+            return float(time)
+    return np.inf
+
+
+# %% 3 · less than one half
+def median_recovery(times, follow_up_time):
+    last_seen = np.minimum(times, follow_up_time)
+    share = 1.0
+    for time in np.unique(times[np.isfinite(times)]):
+        at_risk = (last_seen >= time).sum()
+        share *= 1 - (times == time).sum() / at_risk
+        if share < 0.5 - 1e-9:
+            return float(time)
+    return np.inf
+
+
+# %% 3 · not at risk at the end of the observation
+def median_recovery(times, follow_up_time):
+    share = 1.0
+    for time in np.unique(times[np.isfinite(times)]):
+        at_risk = ((times >= time) & (follow_up_time > time)).sum()
+        share *= 1 - (times == time).sum() / at_risk
+        if share <= 0.5 + 1e-9:
             return float(time)
     return np.inf
 
@@ -100,5 +139,10 @@ def recovery_loss(life):
 # %% 5 · restarts
 mine = RestartingAgent(LinearQ)
 
+
 # %% 5 · learns slowly
 mine = LinearQ(rate=0.02)
+
+
+# %% 5 · a regression on all experience
+mine = LinUCBItem()

@@ -81,21 +81,3 @@ class Mine(LifelongAgent):
     def learn(self, transition):
         if self.task == "mira":
             self.learner.learn(transition)
-
-
-# %% 5 · compares two intervals
-def verdict(keeps, anew):
-    keeps_interval = estimate.mean_interval(keeps)
-    anew_interval = estimate.mean_interval(anew)
-    if keeps_interval.low > anew_interval.high:
-        return "keeps"
-    return "anew" if keeps_interval.high < anew_interval.low else "unsure"
-
-
-# %% 5 · 1.96 for few seeds
-def verdict(keeps, anew):
-    gap = np.asarray(keeps) - np.asarray(anew)
-    reach = 1.96 * gap.std(ddof=1) / len(gap) ** 0.5
-    if gap.mean() > reach:
-        return "keeps"
-    return "anew" if gap.mean() < -reach else "unsure"

@@ -23,21 +23,7 @@ def run_all(cells, run, finished):
     return failed
 
 
-# %% 2 · each user separately
-def middle_half(scores):
-    table = np.sort(np.asarray(scores), axis=0)
-    cut = len(table) // 4
-    return table[cut : len(table) - cut].mean()
-
-
-# %% 2 · clips
-def middle_half(scores):
-    values = np.sort(np.ravel(scores))
-    cut = len(values) // 4
-    return np.clip(values, values[cut], values[-cut - 1]).mean()
-
-
-# %% 3 · a seed of its own for each user
+# %% 2 · a seed of its own for each user
 def bootstrap_interval(scores, statistic, rng, resamples=1000):
     scores = np.asarray(scores)
     seeds, users = scores.shape
@@ -48,7 +34,7 @@ def bootstrap_interval(scores, statistic, rng, resamples=1000):
     return np.quantile(results, [0.025, 0.975])
 
 
-# %% 3 · 5 % at either end
+# %% 2 · 5 % at either end
 def bootstrap_interval(scores, statistic, rng, resamples=1000):
     scores = np.asarray(scores)
     results = [
@@ -57,31 +43,31 @@ def bootstrap_interval(scores, statistic, rng, resamples=1000):
     return np.quantile(results, [0.05, 0.95])
 
 
-# %% 4 · one side only
+# %% 3 · one side only
 def simulated_power(difference, spread, seeds, rng, studies=2000):
     values = rng.normal(difference, spread, size=(studies, seeds))
     half = estimate.half_width(values.std(axis=1, ddof=1), seeds)
     return (values.mean(axis=1) > half).mean()
 
 
-# %% 4 · knows the true spread
+# %% 3 · knows the true spread
 def simulated_power(difference, spread, seeds, rng, studies=2000):
     values = rng.normal(difference, spread, size=(studies, seeds))
     half = estimate.half_width(spread, seeds)
     return (np.abs(values.mean(axis=1)) > half).mean()
 
 
-# %% 5 · without a margin
+# %% 4 · without a margin
 def users_needed(difference, by_user):
     return estimate.runs_needed(difference, np.std(by_user, ddof=1))
 
 
-# %% 5 · a constant
+# %% 4 · a constant
 def users_needed(difference, by_user):
     return 101
 
 
-# %% 6 · one end only
+# %% 5 · one end only
 def reachable(runs):
     return 1 - (runs["regret_last"] - runs["floor_last"])
 
@@ -93,7 +79,7 @@ sure = {
 }
 
 
-# %% 6 · new seeds instead of new users
+# %% 5 · new seeds instead of new users
 def reachable(runs):
     random = runs["user"].map(chance)
     return (random - runs["regret_last"]) / (random - runs["floor_last"])
