@@ -127,299 +127,289 @@ def greedy_return(model, items, steps=20):
     return total
 
 
-def random_log(seed, episodes=200, steps=3):
-    """Return rewards, ratios, action values and state values, each (episodes, steps)."""
+def random_log(seed, rows=200, actions=3):
+    """Return target (rows, actions), actions and propensities (rows,) of two random policies."""
     rng = np.random.default_rng(seed)
-    rewards, action_values, state_values = rng.normal(1, 1, (3, episodes, steps))
-    ratios = rng.choice([0.25, 0.5, 1.5, 2.0], (episodes, steps))
-    return rewards, ratios, action_values, state_values
+    old = rng.dirichlet(np.ones(actions), rows) * 0.7 + 0.1
+    target = rng.dirichlet(np.ones(actions), rows)
+    drawn = (rng.random(rows)[:, None] > old.cumsum(axis=1)).sum(axis=1)
+    return target, drawn, old[np.arange(rows), drawn]
+
+
+def mistaken_weights(target, actions, propensities):
+    """Return wrong weights of a log, each with a reason and a hint."""
+    chosen = target[np.arange(len(actions)), actions]
+    weights = chosen / propensities
+    return [
+        (
+            np.ones(len(actions)),
+            "Every row has the same weight",
+            "A row counts twice if the new policy makes its action twice as likely",
+        ),
+        (
+            chosen,
+            "The weights are the new policy's probabilities",
+            "What the old policy often did is in the log often: divide by the propensity",
+        ),
+        (
+            1 / propensities,
+            "The weights are the same for every new policy",
+            "The numerator is the new policy's probability of the logged action",
+        ),
+        (
+            1 / weights,
+            "The ratio is upside down",
+            "An action that the new policy takes more often counts more: new over old",
+        ),
+        (
+            chosen * propensities,
+            "The two probabilities are multiplied",
+            "The weight is a ratio: new over old",
+        ),
+        (
+            target.max(axis=1) / propensities,
+            "The numerator is the probability of the new policy's favourite",
+            "Take the probability of the action in the log: column `actions[i]` of row i",
+        ),
+        (
+            weights / weights.mean(),
+            "The weights are divided by their mean",
+            "Return the plain ratios; `weighted_mean` divides",
+        ),
+        (
+            weights / weights.sum(),
+            "The weights are divided by their sum",
+            "Return the plain ratios; `weighted_mean` divides",
+        ),
+    ]
 
 
 @check(3, points=2)
 def importance_sampling(weights_of, weighted_mean):
-    rewards, ratios, *_ = random_log(seed=3)
-    weights = np.asarray(weights_of(ratios), float)
-    expected = ratios.prod(axis=1)
+    target, actions, propensities = random_log(seed=3)
+    expected = target[np.arange(200), actions] / propensities
+    weights = np.asarray(
+        weights_of(target.copy(), actions.copy(), propensities.copy()), float
+    )
+    require(
+        weights.shape != (200, 200),
+        "The weights have a row and a column for each row of the log",
+        "`target[:, actions]` takes all rows for each action; give a number for each row, too",
+    )
+    require(
+        weights.shape != (200, 3),
+        "The weights have a column for each action",
+        "Only the logged action counts: take column `actions[i]` of row i",
+    )
     require(
         weights.shape == (200,),
         f"The weights have shape {weights.shape}",
-        "Return one weight per episode: axis=1",
+        "Return one weight per row",
     )
-    require(
-        not is_close(weights, np.ones(200)),
-        "Every episode has the same weight",
-        "An episode that is twice as likely under the new policy counts twice",
-    )
-    require(
-        not is_close(weights, ratios.sum(axis=1))
-        and not is_close(weights, ratios.mean(axis=1)),
-        "The ratios of an episode are added",
-        "What is the joint probability of two independent choices?",
-    )
-    require(
-        not is_close(weights, ratios[:, -1]) and not is_close(weights, ratios[:, 0]),
-        "The weight depends on one step only",
-        "All choices of an episode count",
-    )
+    for mistaken, reason, hint in mistaken_weights(target, actions, propensities):
+        require(not is_close(weights, mistaken), reason, hint)
     require(
         is_close(weights, expected),
         "The weights are wrong",
-        "Multiply the ratios of an episode, and nothing else",
+        "Try one row by hand: probability 0.6 under the new policy and 0.2 under the old one is a weight of 3",
     )
-    returns = rewards.sum(axis=1)
-    answer = weighted_mean(expected, returns)
+    rewards = np.random.default_rng(4).normal(1, 1, 200)
+    answer = weighted_mean(expected.copy(), rewards.copy())
     require(
-        not is_close(answer, (expected * returns).mean()),
-        "The mean is not self-normalised",
-        "Divide by the sum of the weights, not by the number of episodes",
+        np.ndim(answer) == 0,
+        f"The weighted mean has shape {np.shape(answer)}",
+        "Return one number for the log",
         earned=1,
     )
-    require(
-        not is_close(answer, returns.mean()),
-        "The weights have no effect",
-        "Multiply each return by the weight of its episode",
-        earned=1,
-    )
-    require(
-        is_close(answer, (expected * returns).sum() / expected.sum()),
-        f"The weighted mean is {np.round(answer, 3)}",
-        "Try two episodes: with weights 3 and 1 and returns 1 and 0 the mean is 3/4",
-        earned=1,
-    )
-    return "Each episode counts by its ratio of probabilities under the new and the old policy."
-
-
-@check(4, points=2)
-def the_direct_method(fitted_values):
-    rng = np.random.default_rng(4)
-    observations = rng.normal(size=(300, 2, 2))
-    actions = rng.integers(2, size=(300, 2))
-    rewards = actions * [
-        1.0,
-        2.0,
-    ]  # action 1 earns 1 in the first step, 2 in the second
-    target = np.tile([[0.7, 0.3], [0.1, 0.9]], (300, 1, 1))
-    action_values, state_values = fitted_values(observations, actions, rewards, target)
-    require(
-        np.shape(action_values) == np.shape(state_values) == (300, 2),
-        "The result is not two arrays (episodes, steps)",
-        "Return action_values, state_values with their original shapes",
-    )
-    last, first = np.mean(state_values, axis=0)[::-1]
-    require(
-        not is_close(last, 2.0),
-        "The last step has the value of the best action",
-        "The new policy does not always take the best action: weight the actions by its probabilities",
-    )
-    require(
-        not is_close(last, 0.9),
-        "The values of the actions are weighted and then divided by their number",
-        "The probabilities add up to 1 already: sum, not mean",
-    )
-    require(
-        not is_close(last, 2.1),
-        "The last step has the value of the step before it",
-        "Nothing follows the last step: begin there and go backward",
-    )
-    require(
-        abs(last - 1.0) > 0.15,
-        "The last step has the value of uniform choice, or of the old policy",
-        "Which argument holds the probabilities of the new policy?",
-    )
-    require(
-        is_close(last, 1.8),
-        f"Action 1 earns 2 in the last step and has probability 0.9; your value is {last:.2f}",
-        "Sum over the actions: probability times Q",
-    )
-    require(
-        not is_close(first, 0.3),
-        "The value of the first step stops at its own reward",
-        "Where does the step lead? Add the value of the next step to the target",
-        earned=1,
-    )
-    require(
-        is_close(first, 2.1),
-        f"The value of the first step is {first:.2f}, not 0.3 × 1 + 0.9 × 2",
-        "The target is the reward plus the value of the next step under the new policy",
-        earned=1,
-    )
-    require(
-        is_close(np.asarray(action_values)[:, 1], rewards[:, 1]),
-        "Q of the actions in the log is wrong",
-        "Do not change the line of `action_values`",
-        earned=1,
-    )
-    return "From the last step backward: the reward, plus the value of the next step under the new policy."
-
-
-def backward(rewards, weights, action_values, state_values):
-    """Return the doubly robust value of each episode if `weights` stand for the ratios."""
-    corrected = np.zeros(len(rewards))
-    for step in reversed(range(rewards.shape[1])):
-        residual = rewards[:, step] + corrected - action_values[:, step]
-        corrected = state_values[:, step] + weights[:, step] * residual
-    return corrected
-
-
-def mistakes_of_one_step(reward, ratio, action_value, state_value):
-    """Return wrong values of episodes of one step, each with a reason and a hint."""
-    residual = reward - action_value
-    return [
+    for mistaken, reason, hint in (
         (
-            state_value,
-            "This is the direct method alone",
-            "Add the weighted residual, step by step",
+            (expected * rewards).mean(),
+            "The mean is not self-normalised",
+            "Divide by the sum of the weights, not by the number of rows",
         ),
         (
-            state_value + residual,
+            (expected * rewards).sum(),
+            "It is a sum, not a mean",
+            "Divide by the sum of the weights",
+        ),
+        (
+            rewards.mean(),
+            "The weights have no effect",
+            "Multiply each reward by the weight of its row",
+        ),
+        (
+            (expected * rewards).mean() / expected.sum(),
+            "It is divided twice, by the number of rows and by the sum of the weights",
+            "Divide the sum of the products by the sum of the weights",
+        ),
+    ):
+        require(not is_close(answer, mistaken), reason, hint, earned=1)
+    require(
+        is_close(answer, (expected * rewards).sum() / expected.sum()),
+        f"The weighted mean is {np.round(answer, 3)}",
+        "Try two rows: with weights 3 and 1 and rewards 1 and 0 the mean is 3/4",
+        earned=1,
+    )
+    return "Each row counts by the ratio of its probabilities under the new and the old policy."
+
+
+@check(4, points=1)
+def the_direct_method(model_values):
+    target, *_ = random_log(seed=4)
+    predictions = np.random.default_rng(5).normal(1, 1, target.shape)
+    values = (target * predictions).sum(axis=1)
+    favourite = predictions[np.arange(200), target.argmax(axis=1)]
+    answer = np.asarray(model_values(target.copy(), predictions.copy()), float)
+    require(
+        not is_close(answer, values.mean()),
+        "You return the mean over all contexts",
+        "Return one value per context, (rows,): sum over the actions, axis=1",
+    )
+    require(
+        answer.shape == (200,),
+        f"The values have shape {answer.shape}",
+        "Return one value per context: sum over the actions, axis=1",
+    )
+    for mistaken, reason, hint in (
+        (
+            predictions.mean(axis=1),
+            "Every action has the same probability",
+            "Which argument holds the probabilities of the new policy?",
+        ),
+        (
+            predictions.max(axis=1),
+            "This is the value of the best action",
+            "The new policy does not always take the best action: weight the actions by its probabilities",
+        ),
+        (
+            favourite,
+            "Only the likeliest action of the new policy counts",
+            "It takes the others, too: weight all actions by its probabilities",
+        ),
+        (
+            (target * predictions).mean(axis=1),
+            "The predictions are weighted and then divided by the number of actions",
+            "The probabilities add up to 1 already: sum, not mean",
+        ),
+        (
+            predictions.sum(axis=1),
+            "The predictions are added without the probabilities",
+            "Multiply each prediction by the new policy's probability of its action",
+        ),
+    ):
+        require(not is_close(answer, mistaken), reason, hint)
+    require(
+        is_close(answer, values),
+        "The values are wrong",
+        "With probabilities 0.9 and 0.1 and predictions 2 and 1 the value is 1.9",
+    )
+    return "The mean of the model's predictions under the new policy."
+
+
+def mistakes_of_doubly_robust(rewards, ratios, action_values, state_values):
+    """Return wrong values of rows, each with a reason and a hint."""
+    residuals = rewards - action_values
+    return [
+        (
+            state_values,
+            "This is the direct method alone",
+            "Add the weighted residual of each row",
+        ),
+        (
+            state_values + residuals,
             "The residuals are not weighted",
             "The ratio compares the probabilities of this action under the new and the old policy",
         ),
         (
-            state_value + residual / ratio,
+            state_values + residuals / ratios,
             "The residuals are divided by the ratios",
             "What the new policy does more often counts more: multiply",
         ),
         (
-            state_value + ratio * reward,
+            state_values + ratios * rewards,
             "The reward is added in full",
             "The model has already predicted a part of it: subtract its value of this action",
         ),
         (
-            ratio * reward,
+            ratios * rewards,
             "This is importance sampling without a model",
-            "Begin with the model's value of the observation",
+            "Begin with the model's value of the context",
         ),
         (
-            ratio * (state_value + residual),
+            ratios * residuals,
+            "This is the weighted residual alone",
+            "Add it to the model's value of the context",
+        ),
+        (
+            state_values + ratios * rewards - action_values,
+            "The ratio multiplies the reward only",
+            "It weights the residual: put brackets around reward less prediction",
+        ),
+        (
+            ratios * (state_values + residuals),
             "The ratio multiplies the model's value, too",
-            "It weights the bracket only: the value of the observation stands before it",
+            "It weights the bracket only: the value of the context stands before it",
         ),
         (
-            state_value - ratio * residual,
+            state_values - ratios * residuals,
             "The correction has the wrong sign",
-            "The residual is what came out, less what the model said",
+            "The residual is the reward less the prediction",
         ),
         (
-            state_value + ratio * (reward - state_value),
-            "The residual subtracts V, the model's value of the observation",
+            state_values + ratios * (rewards - state_values),
+            "The residual subtracts V, the model's value of the context",
             "The reward belongs to the action that was taken: subtract Q, `action_values`",
         ),
         (
-            action_value + ratio * residual,
+            action_values + ratios * residuals,
             "It begins with Q of the action taken",
-            "Begin with V, `state_values`: what the new policy is expected to get",
+            "Begin with V, `state_values`: the expected reward under the new policy",
         ),
         (
-            action_value + ratio * (reward - state_value),
+            action_values + ratios * (rewards - state_values),
             "The two arrays of the model have changed places",
             "V, `state_values`, stands before the bracket and Q, `action_values`, inside",
         ),
-    ]
-
-
-def mistakes_of_several_steps(rewards, ratios, action_values, state_values):
-    """Return wrong values of episodes, right for one step, each with a reason and a hint."""
-    cumulative = ratios.cumprod(axis=1)
-    later = ratios[:, ::-1].cumprod(axis=1)[:, ::-1]
-    product = np.repeat(cumulative[:, -1:], ratios.shape[1], axis=1)
-    next_values = np.hstack([state_values[:, 1:], np.zeros((len(rewards), 1))])
-    errors = rewards - action_values
-    residuals = errors + next_values
-    first = state_values[:, 0]
-    arrays = (rewards, ratios, action_values, state_values)
-    forward = backward(*[array[:, ::-1] for array in arrays])
-    own_ratio = (
-        "Take the ratio of this step alone. The corrected value goes back to the step "
-        "before, which multiplies it by its own ratio: the product arises by itself"
-    )
-    bracket = "What came out is the reward and the corrected value of the later steps: both stand in the bracket"
-    return [
         (
-            backward(rewards, cumulative, action_values, state_values),
-            "Each step has the product of all ratios up to it, so early ratios count several times",
-            own_ratio,
+            state_values + ratios / ratios.mean() * residuals,
+            "The ratios are divided by their mean",
+            "Use them as they are: the equation has no sum of weights",
         ),
         (
-            backward(rewards, later, action_values, state_values),
-            "Each step has the product of all ratios from it on, so late ratios count several times",
-            own_ratio,
-        ),
-        (
-            backward(rewards, product, action_values, state_values),
-            "Each step has the weight of the complete episode, so ratios count several times",
-            own_ratio,
-        ),
-        (
-            first + (ratios * residuals).sum(axis=1),
-            "In your sum each residual has the ratio of its own step only",
-            "Earlier choices count, too: multiply the ratios up to this step, or go backward as in the equation",
-        ),
-        (
-            first + (product * residuals).sum(axis=1),
-            "In your sum each residual has the weight of the complete episode",
-            "A residual does not depend on later choices: multiply the ratios up to this step only",
-        ),
-        (
-            first + product[:, 0] * (rewards.sum(axis=1) - action_values[:, 0]),
-            "The complete return is corrected at once",
-            "Correct each step by its own residual, from the last step backward",
-        ),
-        (
-            first + (cumulative * errors).sum(axis=1),
-            "The residuals leave out what follows the reward",
-            bracket,
-        ),
-        (
-            first + ratios[:, 0] * errors[:, 0],
-            "Only the first step is corrected, and by its reward alone",
-            bracket,
-        ),
-        (
-            first + ratios[:, 0] * residuals[:, 0],
-            "The next step has the model's value, not the corrected one",
-            "In the bracket stands the estimate of the later steps that the loop has just computed",
-        ),
-        (
-            (state_values + ratios * errors).sum(axis=1),
-            "The later steps are added outside the bracket",
-            "They belong inside, beside the reward: the ratio weights them, and Q predicts them, too",
-        ),
-        (
-            forward,
-            "It goes forward, from the first step to the last",
-            "A step needs the value of the one after it: begin with the last",
+            state_values + ratios / ratios.sum() * residuals,
+            "The ratios are divided by their sum",
+            "Use them as they are: the equation has no sum of weights",
         ),
     ]
 
 
-@check(5, points=3)
+@check(5, points=2)
 def doubly_robust(doubly_robust):
-    arrays = random_log(seed=5)
-    answer = np.asarray(doubly_robust(*arrays), float)
+    rng = np.random.default_rng(5)
+    rewards, action_values, state_values = rng.normal(1, 1, (3, 200))
+    ratios = rng.choice([0.25, 0.5, 1.5, 2.0], 200)
+    arrays = (rewards, ratios, action_values, state_values)
+    expected = state_values + ratios * (rewards - action_values)
+    answer = np.asarray(doubly_robust(*[array.copy() for array in arrays]), float)
+    require(
+        not is_close(answer, expected.mean()),
+        "You return the mean over the log",
+        "Return the value of each row: the last line of the cell takes the mean",
+        earned=1,
+    )
     require(
         answer.shape == (200,),
         f"The shape is {answer.shape}",
-        "Return one number per episode",
+        "Return one number per row",
     )
-    first_step = [part[:, :1] for part in arrays]
-    one_step = doubly_robust(*first_step)
-    for mistaken, reason, hint in mistakes_of_one_step(*first_step):
-        require(not is_close(one_step, mistaken[:, 0]), reason, hint)
+    for mistaken, reason, hint in mistakes_of_doubly_robust(*arrays):
+        require(not is_close(answer, mistaken), reason, hint)
     require(
-        is_close(one_step, backward(*first_step)),
-        "With one step it should be: value + ratio × (reward - Q of the action taken)",
+        is_close(answer, expected),
+        "It should be: value + ratio × (reward - Q of the action taken)",
         "Check the signs, and the places of the model's two arrays",
     )
-    for mistaken, reason, hint in mistakes_of_several_steps(*arrays):
-        require(not is_close(answer, mistaken), reason, hint, earned=1)
-    require(
-        is_close(answer, backward(*arrays)),
-        "It is right for one step and wrong for several",
-        "Work out two steps by hand, from the last one backward, and compare",
-        earned=1,
-    )
-    return "The model's value, plus the weighted residual of every step."
+    return "The model's value, plus the weighted residual."
 
 
 @check(6, points=2)

@@ -320,70 +320,6 @@ def what_if(decision_effect):
     return "One decision changed, the others as they were: its effect is exact."
 
 
-@check(5, points=2)
-def cheaper_drugs(gained):
-    rng = np.random.default_rng(8)
-    for _ in range(3):
-        old_price = rng.uniform(9000, 20_000)
-        new_price = rng.uniform(100, 8000)
-        dose = rng.uniform(0.2, 0.9)
-        decisions = int(rng.integers(5, 20))
-        discount = rng.uniform(0.8, 0.97)
-        answer = gained(old_price, new_price, dose, decisions, discount)
-        step = (old_price - new_price) * dose**2
-        discounts = discount ** np.arange(decisions)
-        for mistaken, reason, hint in (
-            (
-                step * decisions,
-                "Every step counts the same",
-                "A reward one step later is multiplied by `discount`",
-            ),
-            (
-                step,
-                "This is the gain of one step",
-                "There are many, each discounted more than the one before",
-            ),
-            (
-                step * discounts.sum() / dose,
-                "The dose is not squared",
-                "Look at the reward again",
-            ),
-            (
-                step * discounts.sum() * discount,
-                "The first step is already discounted",
-                "Its discount is 1",
-            ),
-            (
-                step / (1 - discount),
-                "This is the gain of infinitely many steps",
-                "They end: stop the sum",
-            ),
-            (
-                -step * discounts.sum(),
-                "The return falls in your formula",
-                "With a lower price the return grows",
-            ),
-            (
-                old_price * dose**2 * discounts.sum(),
-                "The new price is missing",
-                "The gain depends on the difference of the prices",
-            ),
-            (
-                step * decisions * discounts[-1],
-                "All steps are discounted like the last one",
-                "Add step by step",
-            ),
-        ):
-            require(not np.isclose(answer, mistaken, rtol=1e-6), reason, hint)
-        require(
-            np.isclose(answer, step * discounts.sum(), rtol=1e-6),
-            "Adding step by step gives another sum",
-            "Write it for two decisions by hand, and compare",
-            earned=1,
-        )
-    return "Computed without a simulator, for any price, dose and discount."
-
-
 def _constant_days(n=100, virus=1000.0, effectors=1000.0, drugs=0.0):
     return pd.DataFrame(
         {
@@ -395,7 +331,7 @@ def _constant_days(n=100, virus=1000.0, effectors=1000.0, drugs=0.0):
     )
 
 
-@check(6, points=3)
+@check(5, points=3)
 def a_reward_of_your_own(my_reward, treated, clinic):
     def total(table):
         return float(np.sum(my_reward(table)))

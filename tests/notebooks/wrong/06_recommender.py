@@ -32,86 +32,89 @@ class Contrary(BaseUserModel):
         return -state @ item_feature_vector[action] - self.random_.normal(scale=0.05)
 
 
-# %% 3 · takes the last ratio only
-def weights_of(ratios):
-    return ratios[:, -1]
+# %% 3 · the new policy's probabilities alone
+def weights_of(target, actions, propensities):
+    return target[np.arange(len(actions)), actions]
 
 
-def weighted_mean(weights, returns):
-    return (weights * returns).sum() / weights.sum()
+def weighted_mean(weights, rewards):
+    return (weights * rewards).sum() / weights.sum()
+
+
+# %% 3 · all rows for each action
+def weights_of(target, actions, propensities):
+    return target[:, actions] / propensities
+
+
+def weighted_mean(weights, rewards):
+    return (weights * rewards).sum() / weights.sum()
+
+
+# %% 3 · old over new
+def weights_of(target, actions, propensities):
+    return propensities / target[np.arange(len(actions)), actions]
+
+
+def weighted_mean(weights, rewards):
+    return (weights * rewards).sum() / weights.sum()
 
 
 # %% 3 · is not normalised
-def weights_of(ratios):
-    return ratios.prod(axis=1)
+def weights_of(target, actions, propensities):
+    return target[np.arange(len(actions)), actions] / propensities
 
 
-def weighted_mean(weights, returns):
-    return (weights * returns).mean()
+def weighted_mean(weights, rewards):
+    return (weights * rewards).mean()
+
+
+# %% 3 · right: an average of the library, and take_along_axis
+def weights_of(target, actions, propensities):
+    return np.take_along_axis(target, actions[:, None], axis=1)[:, 0] / propensities
+
+
+def weighted_mean(weights, rewards):
+    return np.average(rewards, weights=weights)
 
 
 # %% 4 · asks for the best action
-def fitted_values(observations, actions, rewards, target):
-    episode = np.arange(len(rewards))
-    action_values, state_values = np.zeros((2, *rewards.shape))
-    next_values = np.zeros(len(rewards))
-    for step in reversed(range(rewards.shape[1])):
-        targets = rewards[:, step] + next_values
-        q = regression(observations[:, step], actions[:, step], targets)
-        action_values[:, step] = q[episode, actions[:, step]]
-        state_values[:, step] = q.max(axis=1)
-        next_values = state_values[:, step]
-    return action_values, state_values
+def model_values(target, predictions):
+    return predictions.max(axis=1)
 
 
-# %% 4 · uses the last step's policy everywhere
-def fitted_values(observations, actions, rewards, target):
-    episode = np.arange(len(rewards))
-    action_values, state_values = np.zeros((2, *rewards.shape))
-    next_values = np.zeros(len(rewards))
-    for step in reversed(range(rewards.shape[1])):
-        targets = rewards[:, step] + next_values
-        q = regression(observations[:, step], actions[:, step], targets)
-        action_values[:, step] = q[episode, actions[:, step]]
-        state_values[:, step] = (target[:, -1] * q).sum(axis=1)
-        next_values = state_values[:, step]
-    return action_values, state_values
+# %% 4 · the mean of the products
+def model_values(target, predictions):
+    return (target * predictions).mean(axis=1)
 
 
-# %% 5 · ignores later steps
+# %% 4 · the new policy's favourite only
+def model_values(target, predictions):
+    return predictions[np.arange(len(target)), target.argmax(axis=1)]
+
+
+# %% 4 · right: np.average
+def model_values(target, predictions):
+    return np.average(predictions, axis=1, weights=target)
+
+
+# %% 5 · leaves the residuals unweighted
 def doubly_robust(rewards, ratios, action_values, state_values):
-    corrected = np.zeros(len(rewards))
-    for step in reversed(range(rewards.shape[1])):
-        residual = rewards[:, step] - action_values[:, step]
-        corrected = state_values[:, step] + ratios[:, step] * residual
-    return corrected
+    return state_values + rewards - action_values
 
 
-# %% 5 · subtracts the model's value of the state
+# %% 5 · subtracts the model's value of the context
 def doubly_robust(rewards, ratios, action_values, state_values):
-    corrected = np.zeros(len(rewards))
-    for step in reversed(range(rewards.shape[1])):
-        residual = rewards[:, step] + corrected - state_values[:, step]
-        corrected = state_values[:, step] + ratios[:, step] * residual
-    return corrected
+    return state_values + ratios * (rewards - state_values)
 
 
-# %% 5 · multiplies the ratios up to the step in the recursion
+# %% 5 · weights the model's value, too
 def doubly_robust(rewards, ratios, action_values, state_values):
-    weights = ratios.cumprod(axis=1)
-    corrected = np.zeros(len(rewards))
-    for step in reversed(range(rewards.shape[1])):
-        residual = rewards[:, step] + corrected - action_values[:, step]
-        corrected = state_values[:, step] + weights[:, step] * residual
-    return corrected
+    return ratios * (state_values + rewards - action_values)
 
 
-# %% 5 · right: a sum with the ratios up to the step
+# %% 5 · right: importance sampling, corrected by the model
 def doubly_robust(rewards, ratios, action_values, state_values):
-    weights = ratios.cumprod(axis=1)
-    next_values = np.hstack([state_values[:, 1:], np.zeros((len(rewards), 1))])
-    residuals = rewards + next_values - action_values
-    return state_values[:, 0] + (weights * residuals).sum(axis=1)
+    return ratios * rewards - (ratios * action_values - state_values)
 
 
 # %% 6 · right for one threshold

@@ -67,17 +67,7 @@ def decision_effect(simulate, schedule, position, alternative):
     return gap.iloc[position + 1]
 
 
-# %% 5 · does not square the dose
-def gained(old_price, new_price, dose, decisions, discount):
-    return (old_price - new_price) * dose * (1 - discount**decisions) / (1 - discount)
-
-
-# %% 5 · a constant
-def gained(old_price, new_price, dose, decisions, discount):
-    return 79_600
-
-
-# %% 6 · outbreaks cost too little
+# %% 5 · outbreaks cost too little
 def my_reward(table):
     drugs = table["epsilon_1"] ** 2 + table["epsilon_2"] ** 2
     return (
@@ -88,7 +78,7 @@ def my_reward(table):
     )
 
 
-# %% 6 · outbreaks cost too much
+# %% 5 · outbreaks cost too much
 def my_reward(table):
     drugs = table["epsilon_1"] ** 2 + table["epsilon_2"] ** 2
     return (
@@ -97,3 +87,16 @@ def my_reward(table):
         - 0.1 * drugs
         - 1.0 * np.maximum(table["V"] - 100_000, 0)
     )
+
+
+# %% 5 · drugs are free
+def my_reward(table):
+    outbreak = np.maximum(table["V"] - 100_000, 0)
+    return np.log10(table["E"]) - 1e-6 * table["V"] - 1e-4 * outbreak
+
+
+# %% 5 · right: a fixed price for each day of an outbreak
+def my_reward(table):
+    drugs = table["epsilon_1"] ** 2 + table["epsilon_2"] ** 2
+    outbreak = table["V"] > 100_000
+    return np.log(table["E"]) - 1e-6 * table["V"] - 0.1 * drugs - 20 * outbreak
