@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, reject_mistakes, require
 
 check = Checks("9 · Why not? From logs to causes")
 
@@ -357,106 +357,70 @@ def a_weight_over_time(stabilised_weights):
     got = np.where(treated, given_all, 1 - given_all)
     usual = np.where(treated, given_drugs, 1 - given_drugs)
     answer = np.asarray(
-        stabilised_weights(treated.copy(), given_all.copy(), given_drugs.copy())
+        stabilised_weights(treated.copy(), given_all.copy(), given_drugs.copy()),
+        float,
     )
-    mistakes = (
+    factors = usual / got
+    expected = factors.prod(axis=1)
+    what_was_done = "without the drug the chance is 1 - e"
+    multiply = "Multiply the factors of all visits, axis=1"
+    require(
+        not np.allclose(answer, 1),
+        "Every patient still has the weight 1",
+        "Each visit gives a factor: a chance of what was done, divided by another one",
+    )
+    mistakes = [
         (
-            np.ones(patients),
-            "Every patient still has the weight 1",
-            "Each visit gives a factor: a chance of what was done, divided by another one",
-            0,
-        ),
-        (
-            usual / got,
+            factors,
             "There is a weight for each visit, and not for each patient",
-            "Multiply over the visits: np.prod(..., axis=1)",
-            1,
+            multiply,
         ),
-        (
-            (usual / got).prod(axis=0),
-            "There is a weight for each visit, and not for each patient",
-            "Multiply over the visits, axis=1, and not over the patients",
-            1,
-        ),
-        (
-            (usual / got).prod(),
-            "This is one product over all patients",
-            "Multiply over the visits only: np.prod(..., axis=1)",
-            1,
-        ),
+        (factors.prod(axis=0), "This multiplies over the patients", multiply),
+        (factors.prod(), "This is one product over all patients", multiply),
+        (factors.sum(axis=1), "The factors are added", multiply),
+        (factors.mean(axis=1), "This is the mean of the factors", multiply),
+        (factors[:, 0], "Only the first visit counts", multiply),
+        (factors[:, -1], "Only the last visit counts", multiply),
         (
             (given_drugs / given_all).prod(axis=1),
             "An untreated week has the chance of a treated one",
-            "Both arrays are chances of *treatment*: without the drug the chance is 1 - e",
-            1,
+            f"Both arrays are chances of *treatment*: {what_was_done}",
         ),
+        (
+            1 / expected,
+            "The fraction is upside down",
+            "The *less* likely the counts made what was done, the more the patient counts",
+        ),
+    ]
+    reject_mistakes(answer, mistakes, earned=1)
+    mistakes = [
         (
             (given_drugs / got).prod(axis=1),
             "In the numerator an untreated week has the chance of a treated one",
-            "The numerator, too, is the chance of what was done",
-            2,
+            f"The numerator, too, is the chance of what was done: {what_was_done}",
         ),
         (
             (usual / given_all).prod(axis=1),
             "In the denominator an untreated week has the chance of a treated one",
-            "The denominator, too, is the chance of what was done",
-            2,
+            f"The denominator, too, is the chance of what was done: {what_was_done}",
         ),
         (
             (1 / got).prod(axis=1),
             "The weights are not stabilised: the numerator is missing",
-            "Multiply each factor by the chance of what was done given earlier drugs only",
-            2,
+            "The numerator is the chance of what was done given earlier drugs only",
         ),
-        (
-            (got / usual).prod(axis=1),
-            "The fraction is upside down",
-            "The *less* likely the counts made what was done, the more the patient counts",
-            1,
-        ),
-        (
-            (usual / got).sum(axis=1),
-            "The factors are added",
-            "Multiply them: a patient stands for 1 / e like her at each visit",
-            1,
-        ),
-        (
-            (usual / got).mean(axis=1),
-            "This is the mean of the factors",
-            "Multiply them: a patient stands for 1 / e like her at each visit",
-            1,
-        ),
-        (
-            (usual / got)[:, 0],
-            "Only the first visit counts",
-            "Multiply over all visits",
-            1,
-        ),
-        (
-            (usual / got)[:, -1],
-            "Only the last visit counts",
-            "Multiply over all visits",
-            1,
-        ),
-        (
-            (usual / got)[:, :2].prod(axis=1),
-            "Only the first two visits count",
-            "Here are three visits: multiply over all columns",
-            2,
-        ),
-    )
-    for result, reason, hint, earned in mistakes:
-        is_mistake = answer.shape == np.shape(result) and np.allclose(answer, result)
-        require(not is_mistake, reason, hint, earned)
+        (factors[:, :2].prod(axis=1), "Only the first two visits count", multiply),
+        (expected[:, None], "The weights are a column", "Return shape (patients,)"),
+    ]
+    reject_mistakes(answer, mistakes, earned=2)
     require(
-        answer.shape == (patients,),
-        f"The shape of the weights is {answer.shape}, not ({patients},)",
+        answer.shape == expected.shape,
+        f"The shape of the weights is {answer.shape}, not {expected.shape}",
         "A number for each patient",
     )
-    expected = (usual / got).prod(axis=1)
     require(
         np.allclose(answer, expected),
-        f"The first of {patients} patients has the weight {answer[0]:.3f}, by hand {expected[0]:.3f}",
-        f"She was treated {treated[0].tolist()}; the factors are {(usual / got)[0].round(3).tolist()}",
+        f"The first patient has the weight {answer[0]:.3f}, by hand {expected[0]:.3f}",
+        f"She was treated {treated[0].tolist()}; the factors are {factors[0].round(3).tolist()}",
     )
     return "A product over three visits, of the chances of what was done."
