@@ -80,48 +80,18 @@ def stabilised_weights(treated, given_all, given_drugs):
     return np.prod(given_drugs / given_all, axis=1)
 
 
+# %% 6 · only the last visit
+def stabilised_weights(treated, given_all, given_drugs):
+    ratio = np.where(
+        treated, given_drugs / given_all, (1 - given_drugs) / (1 - given_all)
+    )
+    return ratio[:, -1]
+
+
 # %% 6 · forgets the numerator
 def stabilised_weights(treated, given_all, given_drugs):
     got = np.where(treated, given_all, 1 - given_all)
     return 1 / np.prod(got, axis=1)
-
-
-# %% 6 · only the last visit
-def stabilised_weights(treated, given_all, given_drugs):
-    denominator = np.where(treated, given_all, 1 - given_all)
-    numerator = np.where(treated, given_drugs, 1 - given_drugs)
-    return (numerator / denominator)[:, -1]
-
-
-# %% 6 · adds the factors
-def stabilised_weights(treated, given_all, given_drugs):
-    denominator = np.where(treated, given_all, 1 - given_all)
-    numerator = np.where(treated, given_drugs, 1 - given_drugs)
-    return np.sum(numerator / denominator, axis=1)
-
-
-# %% 6 · upside down
-def stabilised_weights(treated, given_all, given_drugs):
-    denominator = np.where(treated, given_all, 1 - given_all)
-    numerator = np.where(treated, given_drugs, 1 - given_drugs)
-    return np.prod(denominator / numerator, axis=1)
-
-
-# %% 6 · the numerator is the chance of treatment
-def stabilised_weights(treated, given_all, given_drugs):
-    denominator = np.where(treated, given_all, 1 - given_all)
-    return np.prod(given_drugs / denominator, axis=1)
-
-
-# %% 6 · right: a loop over the visits
-def stabilised_weights(treated, given_all, given_drugs):
-    weight = np.ones(len(treated))
-    for visit in range(treated.shape[1]):
-        a = treated[:, visit]
-        e = given_all[:, visit]
-        p = given_drugs[:, visit]
-        weight = weight * (a * p / e + (1 - a) * (1 - p) / (1 - e))
-    return weight
 
 
 # %% 6 · right: by logarithms
@@ -130,11 +100,3 @@ def stabilised_weights(treated, given_all, given_drugs):
     e = (1 - treated) + sign * given_all
     p = (1 - treated) + sign * given_drugs
     return np.exp(np.log(p).sum(axis=1) - np.log(e).sum(axis=1))
-
-
-# %% 6 · right: powers, as of a likelihood
-def stabilised_weights(treated, given_all, given_drugs):
-    def likelihood(chance):
-        return (chance**treated * (1 - chance) ** (1 - treated)).prod(axis=1)
-
-    return likelihood(given_drugs) / likelihood(given_all)
