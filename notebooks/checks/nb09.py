@@ -1,10 +1,10 @@
-"""Checks of notebook 9: the parts of a difference, blocked paths, three estimators, and a bound."""
+"""Checks of notebook 9: the parts of a difference, blocked paths, three estimators, and weights over time."""
 
 import itertools
 
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, reject_mistakes, require
 
 check = Checks("9 · Why not? From logs to causes")
 
@@ -348,84 +348,79 @@ def doubly_robust_with_an_interval(doubly_robust):
 
 
 @check(6, points=3)
-def the_highest_mean(highest_mean):
+def a_weight_over_time(stabilised_weights):
     rng = np.random.default_rng(8)
-    answer = highest_mean(np.array([100.0, 150.0, 200.0]), np.ones(3), 2)
-    require(
-        not is_close(answer, 150),
-        "For the three towns of the text it is 150, as with equal weights",
-        "Each weight may be small or large: 1 + odds / factor, or 1 + odds * factor. Large ones go to *high* outcomes",
+    patients, visits = 40, 3
+    given_all = rng.uniform(0.1, 0.9, (patients, visits))
+    given_drugs = rng.uniform(0.3, 0.7, (patients, visits))
+    treated = (rng.random((patients, visits)) < given_all).astype(int)
+    got = np.where(treated, given_all, 1 - given_all)
+    usual = np.where(treated, given_drugs, 1 - given_drugs)
+    answer = np.asarray(
+        stabilised_weights(treated.copy(), given_all.copy(), given_drugs.copy()),
+        float,
     )
+    factors = usual / got
+    expected = factors.prod(axis=1)
+    what_was_done = "without the drug the chance is 1 - e"
+    multiply = "Multiply the factors of all visits, axis=1"
     require(
-        not is_close(answer, 137.5),
-        "This is the lowest mean",
-        "Use large weights for *high* outcomes",
-        earned=1,
+        not np.allclose(answer, 1),
+        "Every patient still has the weight 1",
+        "Each visit gives a factor: a chance of what was done, divided by another one",
     )
+    mistakes = [
+        (
+            factors,
+            "There is a weight for each visit, and not for each patient",
+            multiply,
+        ),
+        (factors.prod(axis=0), "This multiplies over the patients", multiply),
+        (factors.prod(), "This is one product over all patients", multiply),
+        (factors.sum(axis=1), "The factors are added", multiply),
+        (factors.mean(axis=1), "This is the mean of the factors", multiply),
+        (factors[:, 0], "Only the first visit counts", multiply),
+        (factors[:, -1], "Only the last visit counts", multiply),
+        (
+            (given_drugs / given_all).prod(axis=1),
+            "An untreated week has the chance of a treated one",
+            f"Both arrays are chances of *treatment*: {what_was_done}",
+        ),
+        (
+            1 / expected,
+            "The fraction is upside down",
+            "The *less* likely the counts made what was done, the more the patient counts",
+        ),
+    ]
+    reject_mistakes(answer, mistakes, earned=1)
+    mistakes = [
+        (
+            (given_drugs / got).prod(axis=1),
+            "In the numerator an untreated week has the chance of a treated one",
+            f"The numerator, too, is the chance of what was done: {what_was_done}",
+        ),
+        (
+            (usual / given_all).prod(axis=1),
+            "In the denominator an untreated week has the chance of a treated one",
+            f"The denominator, too, is the chance of what was done: {what_was_done}",
+        ),
+        (
+            (1 / got).prod(axis=1),
+            "The weights are not stabilised: the numerator is missing",
+            "The numerator is the chance of what was done given earlier drugs only",
+        ),
+        (factors[:, :2].prod(axis=1), "Only the first two visits count", multiply),
+        (expected[:, None], "The weights are a column", "Return shape (patients,)"),
+    ]
+    reject_mistakes(answer, mistakes, earned=2)
     require(
-        not is_close(answer, 160),
-        "160 is the mean with large weights for 150 and 200; one large weight fewer is better",
-        "Try every place to stop, and take the best",
-        earned=1,
-    )
-    require(
-        is_close(answer, 162.5),
-        f"For the three towns it is {answer:.2f}, by hand 162.5",
-        "Compare with the two lines computed by hand",
-    )
-    for _ in range(20):
-        n = int(rng.integers(1, 8))
-        factor = rng.uniform(1, 6)
-        y = rng.normal(100, 40, n)
-        odds = rng.uniform(0.2, 5, n)
-        extremes = list(itertools.product((1 / factor, factor), repeat=n))
-        weights = 1 + odds * np.array(extremes)
-        expected = (weights @ y / weights.sum(axis=1)).max()
-        answer = highest_mean(y.copy(), odds.copy(), factor)
-        require(
-            answer < expected + 1e-6,
-            f"{answer:.2f} for {n} towns is higher than any weights allow",
-            "Sort the odds together with the outcomes; divide by the sum of the weights",
-            earned=1,
-        )
-        require(
-            is_close(answer, expected),
-            f"{answer:.2f} for {n} towns, but some weights give {expected:.2f}",
-            "Sort by the outcome, and try all n + 1 places to stop; each town keeps its own odds",
-            earned=1,
-        )
-    _require_many_outcomes(highest_mean, rng)
-    return (
-        "As high as the best of all corners, for twenty small arms, and for 500 towns."
-    )
-
-
-def _require_many_outcomes(highest_mean, rng):
-    """Require the highest mean of 500 negative outcomes, found by bisection.
-
-    At the highest mean m, the best weights make the weighted sum of y - m zero.
-    """
-    y = rng.normal(-100, 40, 500)
-    odds = rng.uniform(0.2, 5, 500)
-    low = y.min()
-    high = y.max()
-    for _ in range(60):
-        mean = (low + high) / 2
-        weights = np.where(y > mean, 1 + 3 * odds, 1 + odds / 3)
-        if weights @ (y - mean) > 0:
-            low = mean
-        else:
-            high = mean
-    answer = highest_mean(y.copy(), odds.copy(), 3)
-    require(
-        not is_close(answer, 0),
-        "For outcomes below zero it gives 0, which is higher than all of them",
-        "Begin with the first mean that you compute, not with 0",
-        earned=1,
+        answer.shape == expected.shape,
+        f"The shape of the weights is {answer.shape}, not {expected.shape}",
+        "A number for each patient",
     )
     require(
-        is_close(answer, mean),
-        f"For 500 outcomes below zero it gives {answer:.3f}, but {mean:.3f} is the highest",
-        "Sort by the outcome, and try all n + 1 places to stop",
-        earned=1,
+        np.allclose(answer, expected),
+        f"The first patient has the weight {answer[0]:.3f}, by hand {expected[0]:.3f}",
+        f"She was treated {treated[0].tolist()}; the factors are {factors[0].round(3).tolist()}",
     )
+    return "A product over three visits, of the chances of what was done."

@@ -16,6 +16,7 @@ SLOW_EXERCISES = {
     "02_challenge_1_learn_from_history": (4, 5),
     "05_managing_arrivals": (4, 5),
     "07_the_room": (3, 4),
+    "09_why_not": (6,),
     "10_world_answers_back": (4, 5),
     "11_lifelong_metrics": (5,),
     "12_capstone": (4,),

@@ -75,18 +75,28 @@ def doubly_robust(m0, m1, chance, treated, outcome):
     return estimate, estimate - 1.96 * error, estimate + 1.96 * error
 
 
-# %% 6 · large weights above the mean
-def highest_mean(outcome, odds, factor):
-    weights = np.where(outcome >= outcome.mean(), 1 + odds * factor, 1 + odds / factor)
-    return np.average(outcome, weights=weights)
+# %% 6 · weights by the chance of treatment
+def stabilised_weights(treated, given_all, given_drugs):
+    return np.prod(given_drugs / given_all, axis=1)
 
 
-# %% 6 · sorts the outcomes and not the odds
-def highest_mean(outcome, odds, factor):
-    outcome = np.sort(outcome)[::-1]
-    means = []
-    for k in range(len(outcome) + 1):
-        large = np.arange(len(outcome)) < k
-        weights = np.where(large, 1 + odds * factor, 1 + odds / factor)
-        means.append(np.average(outcome, weights=weights))
-    return max(means)
+# %% 6 · only the last visit
+def stabilised_weights(treated, given_all, given_drugs):
+    ratio = np.where(
+        treated, given_drugs / given_all, (1 - given_drugs) / (1 - given_all)
+    )
+    return ratio[:, -1]
+
+
+# %% 6 · forgets the numerator
+def stabilised_weights(treated, given_all, given_drugs):
+    got = np.where(treated, given_all, 1 - given_all)
+    return 1 / np.prod(got, axis=1)
+
+
+# %% 6 · right: by logarithms
+def stabilised_weights(treated, given_all, given_drugs):
+    sign = 2 * treated - 1
+    e = (1 - treated) + sign * given_all
+    p = (1 - treated) + sign * given_drugs
+    return np.exp(np.log(p).sum(axis=1) - np.log(e).sum(axis=1))
