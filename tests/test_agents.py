@@ -357,7 +357,7 @@ def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
     assert found.reshape(8, 8).sum(axis=1) == pytest.approx(150, abs=60)  # 5 deviations
 
 
-def test_a_learner_shows_later_what_a_wrapper_has_cached():
+def test_a_learner_shows_notifications_that_a_wrapper_has_cached():
     study = load_script("managing_arrivals")
     learner = agents.QTable()
     learner.action_values = lambda description: (1.0, 0.0, 0.0)

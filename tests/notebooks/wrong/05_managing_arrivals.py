@@ -123,7 +123,7 @@ def at_most(policy, per_hour):
     return limited
 
 
-# %% 6 · drops what it holds back
+# %% 6 · dismisses instead of caching
 def at_most(policy, per_hour):
     shown = []
 
@@ -139,7 +139,7 @@ def at_most(policy, per_hour):
     return limited
 
 
-# %% 6 · takes out what it may not show
+# %% 6 · still checks the cache while the hour is full
 def at_most(policy, per_hour):
     shown = []
 
