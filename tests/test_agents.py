@@ -357,6 +357,17 @@ def test_all_answers_are_equally_likely_to_be_in_the_reservoir():
     assert found.reshape(8, 8).sum(axis=1) == pytest.approx(150, abs=60)  # 5 deviations
 
 
+def test_a_learner_shows_notifications_that_a_wrapper_has_cached():
+    study = load_script("managing_arrivals")
+    learner = agents.QTable()
+    learner.action_values = lambda description: (1.0, 0.0, 0.0)
+    env = gym.make(ARRIVALS, user="ines", days=(60, 61))
+    study.run_day(env, study.Limited(learner, np.inf, True), 60, 1, learn=False)
+    events = env.unwrapped.events()
+    early = events[events["arrived"] < 7 * 60]
+    assert len(early) and (early["shown"] >= 7 * 60).all()
+
+
 @pytest.mark.parametrize("kind", [agents.QTable, agents.LinearArrivalQ])
 def test_learners_cache_notifications_until_the_user_opens_them(kind):
     """The value of caching propagates from the evening to the morning."""

@@ -74,6 +74,12 @@ def test_a_run_is_reproduced(script, table, atol, labels):
     check_rows(tables[table], f"studies/{script}", labels, atol=atol)
 
 
+def test_interruptions_are_reproduced():
+    labels = {"user": "theo", "agent": "show all", "seed": 1}
+    rows = load_script("managing_arrivals").run_limited(**labels)["limits"]
+    check_rows(rows, "studies/managing_arrivals_limits", labels, atol=0.06)
+
+
 def test_memory_systems_are_reproduced():
     labels = {"room": "ours", "agent": "semantic", "capacity": 8}
     rows = load_script("room").run_one(*labels.values())

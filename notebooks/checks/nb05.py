@@ -1,23 +1,17 @@
-"""Checks of notebook 5: values, plans and credit on small cases, and rules on training and test days."""
+"""Checks of notebook 5: values, plans and credit on small cases, rules on training and test days, and a limit."""
 
 import functools
 
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, is_close, require
 from pushlab.agents import DoNotDisturb, as_agent
+from pushlab.agents.arrivals import ACTIONS, CACHE, CHECK, DISMISS, SHOW, STAND_BY
 from pushlab.logs.push_days import evaluate_by_day
 from pushlab.metrics import estimate
 
 check = Checks("5 · Managing arrivals")
 USUAL = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2}
-
-
-def is_close(answer, expected, tolerance=1e-6):
-    """Return whether numbers agree; False if their shapes differ."""
-    return np.shape(answer) == np.shape(expected) and bool(
-        np.all(np.abs(np.asarray(answer, float) - expected) < tolerance)
-    )
 
 
 @check(1, points=1)
@@ -415,3 +409,70 @@ def a_user_who_hates_to_miss_something(means, changes):
             earned=1,
         )
     return "Fewer are missed, more are opened, and she is interrupted more; the effect on the delay stays open."
+
+
+def waits_until(hour):
+    """Return a policy that caches until an hour, drops every fifth notification, and shows the rest."""
+
+    def policy(observation, info):
+        mask = info["action_mask"]
+        is_late = info["time"] >= 60 * hour
+        if mask[SHOW] and info["hand"] % 5 == 4:
+            return DISMISS
+        if mask[SHOW]:
+            return SHOW if is_late else CACHE
+        return CHECK if mask[CHECK] and is_late else STAND_BY
+
+    return policy
+
+
+@check(6, points=2)
+def at_most_so_many_an_hour(at_most, test_env):
+    for per_hour, hour in ((1, 0), (3, 0), (2, 17)):
+        policy = waits_until(hour)
+        limited = at_most(policy, per_hour)
+        for day in (60, 61, 64):
+            _require_limit(test_env, day, policy, limited, per_hour)
+    return (
+        "Never more than the limit in any 60 minutes, and otherwise the policy itself."
+    )
+
+
+def _require_limit(env, day, policy, limited, per_hour):
+    """Require on one day that `limited` does what `policy` does, within the limit."""
+    shown = []
+    observation, info = env.reset(seed=day, options={"day": day})
+    is_over = False
+    while not is_over:
+        choice = policy(observation, info)
+        action = limited(observation, info)
+        now = info["time"]
+        within_hour = sum(now - minute < 60 for minute in shown)
+        is_full = within_hour >= per_hour
+        may_be_full = sum(now - minute <= 60 for minute in shown) >= per_hour
+        clock = f"{now // 60:02.0f}:{now % 60:02.0f}"
+        state = f"At {clock}, with {within_hour} shown in the 60 minutes before and a limit of {per_hour},"
+        require(
+            action in range(len(ACTIONS)),
+            f"It returned {action!r}",
+            "Return one of the five actions.",
+        )
+        held = {SHOW: CACHE, CHECK: STAND_BY}.get(choice, choice)
+        allowed = {held if is_full else choice, held if may_be_full else choice}
+        hint = "What may be shown, today and in the last 60 minutes, is the policy's own choice."
+        if is_full:
+            hint = "Count 60 minutes back from now. If they are full, show becomes cache and check-cache stand-by."
+        require(
+            action != SHOW or SHOW in allowed,
+            f"{state} it showed one more",
+            "Keep the minutes at which you showed something, and count those of the last 60.",
+        )
+        require(
+            action in allowed,
+            f"{state} the policy chose {ACTIONS[choice]}, yours {ACTIONS[action]}",
+            hint,
+            earned=1,
+        )
+        if action == SHOW:
+            shown.append(now)
+        observation, _, is_over, _, info = env.step(action)

@@ -258,9 +258,9 @@ class NotificationLearner(Agent):
             codes = observation[self._hand_columns].copy()
             description = self.describe(codes, observation)
             self._arrival_descriptions.setdefault(number, description)
-            if action == SHOW or action == DISMISS:
+            if next_info["statuses"][number] != self._waiting_code:
                 self._pending[number] = description, action
-            else:  # cached by the agent, or after too many forbidden actions
+            else:  # cached by the agent or a wrapper, or after forbidden actions
                 cost = reward_change(info, next_info, "endless")
                 self._cache[number] = CachedNotification(codes, description, cost)
         elif action == CHECK and info["action_mask"][CHECK]:

@@ -14,7 +14,7 @@ SLOW_EXERCISES = {
     "00_start_here": (2,),
     "01_the_data": (2, 5),
     "02_challenge_1_learn_from_history": (4, 5),
-    "05_managing_arrivals": (4, 5),
+    "05_managing_arrivals": (4, 5, 6),
     "07_the_room": (3, 4),
     "09_why_not": (6,),
     "10_world_answers_back": (4, 5),

@@ -105,3 +105,128 @@ changes = {
     "delay": "unsure",
     "missed": "less",
 }
+
+
+# %% 6 · counts since the full hour
+def at_most(policy, per_hour):
+    shown = []
+
+    def limited(observation, info):
+        hour = info["time"] // 60
+        action = policy(observation, info)
+        if shown.count(hour) >= per_hour:
+            return {SHOW: CACHE, CHECK: STAND_BY}.get(action, action)
+        if action == SHOW:
+            shown.append(hour)
+        return action
+
+    return limited
+
+
+# %% 6 · dismisses instead of caching
+def at_most(policy, per_hour):
+    shown = []
+
+    def limited(observation, info):
+        now = info["time"]
+        action = policy(observation, info)
+        if sum(now - 60 < minute <= now for minute in shown) >= per_hour:
+            return {SHOW: DISMISS, CHECK: STAND_BY}.get(action, action)
+        if action == SHOW:
+            shown.append(now)
+        return action
+
+    return limited
+
+
+# %% 6 · still checks the cache while the hour is full
+def at_most(policy, per_hour):
+    shown = []
+
+    def limited(observation, info):
+        now = info["time"]
+        action = policy(observation, info)
+        if action == SHOW:
+            if sum(now - 60 < minute <= now for minute in shown) >= per_hour:
+                return CACHE
+            shown.append(now)
+        return action
+
+    return limited
+
+
+# %% 6 · remembers yesterday
+def at_most(policy, per_hour):
+    shown = []
+
+    def limited(observation, info):
+        now = info["time"]
+        action = policy(observation, info)
+        if sum(minute > now - 60 for minute in shown) >= per_hour:
+            return {SHOW: CACHE, CHECK: STAND_BY}.get(action, action)
+        if action == SHOW:
+            shown.append(now)
+        return action
+
+    return limited
+
+
+# %% 6 · keeps a distance instead of counting
+def at_most(policy, per_hour):
+    last = [-60.0]
+
+    def limited(observation, info):
+        now = info["time"]
+        if now < last[0]:
+            last[0] = -60.0
+        action = policy(observation, info)
+        if now - last[0] < 60 / per_hour:
+            return {SHOW: CACHE, CHECK: STAND_BY}.get(action, action)
+        if action == SHOW:
+            last[0] = now
+        return action
+
+    return limited
+
+
+# %% 6 · right: an object that counts exactly 60 minutes
+class at_most:
+    def __init__(self, policy, per_hour):
+        self.policy = policy
+        self.per_hour = per_hour
+        self.shown = []
+
+    def __call__(self, observation, info):
+        now = info["time"]
+        if self.shown and self.shown[-1] > now:
+            self.shown = []
+        recent = [minute for minute in self.shown if now - minute <= 60]
+        action = self.policy(observation, info)
+        if len(recent) >= self.per_hour:
+            return {SHOW: CACHE, CHECK: STAND_BY}.get(action, action)
+        if action == SHOW:
+            self.shown.append(now)
+        return action
+
+
+# %% 6 · right: a queue of the last ones
+def at_most(policy, per_hour):
+    from collections import deque
+
+    latest = deque(maxlen=per_hour)
+
+    def limited(observation, info):
+        now = info["time"]
+        if latest and latest[-1] > now:
+            latest.clear()
+        action = policy(observation, info)
+        is_full = len(latest) == per_hour and now - latest[0] < 60
+        if is_full and action == SHOW:
+            return CACHE
+        if is_full and action == CHECK:
+            return STAND_BY
+        if action == SHOW:
+            latest.append(now)
+        return action
+
+    return limited
