@@ -117,7 +117,7 @@ class Adam:
 
 
 class Inputs:
-    """What the network sees of each candidate: its parts and the context, as 0 and 1."""
+    """Inputs of the network, one row a candidate: its parts and the context, as 0 and 1."""
 
     def __init__(self, world):
         codes = world.candidates.T[varying_columns(world.candidates)]
@@ -170,7 +170,7 @@ AGENTS = {
 }
 FUNCTIONS = ("table", "eps-greedy", "network")
 QUARTERS = 8
-QUARTER_SEEDS = 10
+QUARTER_SEEDS = 5
 USERS = ("mira", "noor", "theo", "ines", "omar")
 SEEDS = 20
 WINDOW = 100  # steps per point of a learning curve
