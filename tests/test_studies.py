@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 
-import joblib
 import nbformat
 import numpy as np
 import pandas as pd
@@ -125,7 +124,7 @@ def test_true_effects_of_a_trial_are_projections_of_the_replayed_ones():
 def test_a_policy_learned_from_a_trial_is_reproduced():
     study = load_script("trial")
     study.write_pool()
-    rows = study.run_bandit(joblib.load(study.pool_file()), 3)
+    rows = study.run_bandit(study.load_pool(), 3)
     check_rows(rows, "studies/trial_bandit", {"trial": 3})
 
 
