@@ -22,3 +22,6 @@ from .experiments import experiment_table as experiment_table
 from .repetitions import errors_by_size as errors_by_size
 from .repetitions import repeat_estimates as repeat_estimates
 from .repetitions import summary as summary
+from .trials import Protocol as Protocol
+from .trials import PushTrial as PushTrial
+from .trials import excursion_effect as excursion_effect

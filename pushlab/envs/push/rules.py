@@ -34,7 +34,7 @@ Phone = namedtuple("Phone", "core sums status deferrals since")
 # response_minutes   float64 response times, grouped by user, answer and time of day
 # response_cells     int (users, 2, 5, 2) start and size of each group
 # weights            float64 (9,) of the parts of the reward
-# limits             float64 (3,) maximum age, forbidden actions in a row, patience
+# limits             float64 (4,) maximum age, forbidden actions in a row, patience, habituation
 # highest_codes      int64 (components,) of the observation
 Tables = namedtuple(
     "Tables",
@@ -42,7 +42,7 @@ Tables = namedtuple(
     "response_minutes response_cells weights limits highest_codes",
 )
 ARRIVAL, SLOT, DAY_INDEX, HOUR = range(4)  # columns of the plan
-MAX_AGE, MAX_FORBIDDEN, PATIENCE = range(3)  # entries of limits
+MAX_AGE, MAX_FORBIDDEN, PATIENCE, HABITUATION = range(4)  # entries of limits
 
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
@@ -125,20 +125,39 @@ COUNT_EDGES = np.array([1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50])
 COUNT_CODES = np.searchsorted(COUNT_EDGES, np.arange(51), side="right")
 AGE_EDGES = np.array([15, 60, 120, 240, 480])
 MAX_DEFERRALS = 5  # highest code, for 5 or more
+HALF_LIFE = 240.0  # minutes in which the dose of a shown notification falls to half
 
 
 # ---------------------------------------------------------------- the user
 
 
 @compiled_helper_in_place
+def dose_at(moment, index, phone, tables):
+    """Return the dose of the other notifications shown up to a moment: the sum of 2^(-age / HALF_LIFE)."""
+    dose = 0.0
+    for other in range(phone.core[N_ARRIVED]):
+        status = phone.status[other]
+        was_shown = status == SHOWN or status == OPENED or status == REFUSED
+        if was_shown and other != index and phone.since[other] <= moment:
+            age = tables.times[moment] - tables.times[phone.since[other]]
+            dose += 2 ** (-age / HALF_LIFE)
+    return dose
+
+
+@compiled_helper_in_place
 def would_open(index, moment, phone, tables):
     """Return whether the user would open a notification that is shown at the given moment.
 
-    A notification has one uniform number per episode. So of the agent's actions only the moment of showing matters.
+    A notification has one uniform number per episode. So of the agent's actions only the moment of showing and, with
+    habituation, the notifications shown before matter.
     """
     arrival = phone.core[FIRST_ARRIVAL] + index
     delay = moment - tables.arrival_moments[arrival]
     probability = tables.probabilities[tables.first_probability[arrival] + delay]
+    if tables.limits[HABITUATION] > 0:
+        dose = dose_at(moment, index, phone, tables)
+        odds_against = (1 - probability) * np.exp(tables.limits[HABITUATION] * dose)
+        probability /= probability + odds_against
     return uniform_at(phone.sums[KEY], 2 * index) < probability
 
 

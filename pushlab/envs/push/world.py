@@ -65,6 +65,11 @@ COUNTS = (
     "spared",
 )
 PART_INFOS = [f"parts.{part}" for part in WEIGHTS]
+WAS_SHOWN = (
+    rules.SHOWN,
+    rules.OPENED,
+    rules.REFUSED,
+)  # statuses that count in the dose
 # Info keys that depend on answers that the user never gave.
 COUNTERFACTUAL_INFOS = ("missed", "spared", "parts.missed", "parts.spared")
 
@@ -141,6 +146,13 @@ class Push(UserWorld):
         arrival: the same notification can be dismissed at work and opened in the evening. Each notification has one
         uniform number for the episode, whatever the agent does.
 
+        With `habituation` h > 0, notifications shown earlier in the episode lower the probability p of an open to
+        p / (p + (1 - p) exp(h D)): at the dose D the log-odds are lower by h D. The dose is the sum of
+        2^(-age / 240 minutes) over the other notifications shown up to that moment. Those of the same moment count in
+        full, so showing many at once doesn't avoid it. The form and the half-life are ours; that frequent prompts lose
+        their effect is a finding of trials (Klasnja et al. 2019). `missed` and `spared` then depend on the earlier
+        pushes, too: they are the answers at the dose on arrival.
+
     Start:
         The midnight before a day, with no notification in hand or waiting. The day is drawn, or set by
         options={"day": "2019-02-19" or its number, "user": name}; a batch also accepts lists with one value for each
@@ -171,6 +183,8 @@ class Push(UserWorld):
         status of each notification that was dismissed by the agent or has expired is unseen, which is final then; its
         reward in `events()` is NaN.
 
+        With habituation "dose", the dose now of all notifications shown so far. A phone can compute it.
+
     Args:
         user: Name of a shipped user, a folder, a User, or a list of them with one schema.
         days: None: all days; "train" the first two thirds, "test" the last; or a pair of day numbers (first, after the
@@ -185,10 +199,12 @@ class Push(UserWorld):
         patience: Number of deferrals that cost nothing, see `endless`.
         rewards: "default" or "2019".
         feedback: "full", or "observed": without the answers that the user never gave.
+        habituation: Loss in the log-odds of an open per unit of dose, 0 to 10; see Dynamics.
         weights: Other weights of reward parts, such as missed=-2.0.
 
     Source:
-        gym-push's environment push-v0 of 2019 (Fraser, Yousuf and Conlan)
+        gym-push's environment push-v0 of 2019 (Fraser, Yousuf and Conlan); Klasnja et al. (2019), Annals of Behavioral
+        Medicine 53(6), 573-582.
 
     >>> import gymnasium as gym, pushlab
     >>> env = gym.make("pushlab/push-v0", user="mira")
@@ -223,6 +239,7 @@ class Push(UserWorld):
         patience: float | None = None,
         rewards: str = "default",
         feedback: str = "full",
+        habituation: float = 0.0,
         **weights: float,
     ):
         super().__init__(user, judge)
@@ -246,6 +263,7 @@ class Push(UserWorld):
         self.patience = validate_number(
             "patience", patience, 0, math.inf, unit="deferrals"
         )
+        self.habituation = validate_number("habituation", habituation, 0, 10)
 
         tables = build_tables(self.users, self.judges, source, opening, self.max_age)
         self.dates = tables.pop("dates")
@@ -275,10 +293,11 @@ class Push(UserWorld):
             part_weights[[rules.P_MISSED, rules.P_SPARED]] = 0.0
             self.reported_status[rules.MISSED :] = rules.UNSEEN
         # The last moment is at infinite time. A finite maximum age makes all waiting notifications expire then.
+        limits = [self.max_age, self.max_forbidden, self.patience, self.habituation]
         self.tables = rules.Tables(
             **tables,
             weights=part_weights,
-            limits=np.nan_to_num([self.max_age, self.max_forbidden, self.patience]),
+            limits=np.nan_to_num(limits),
             highest_codes=self._set_spaces(),
         )
 
@@ -404,13 +423,26 @@ class Push(UserWorld):
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         core = state["core"]
-        return self.make_info(
+        info = self.make_info(
             core.T.astype(np.int64),
             state["sums"].T,
             state["status"],
             self.elapsed_minutes(core),
             self._day_numbers(core[:, rules.FIRST_DAY]),
         )
+        if self.habituation:
+            info["dose"] = self.doses(state)
+        return info
+
+    def doses(self, state: dict) -> np.ndarray:
+        """Return the dose now of the notifications shown so far, float64 (n,); see Dynamics."""
+        core = state["core"]
+        moment = np.minimum(core[:, rules.MOMENT], core[:, rules.END_MOMENT] - 1)
+        times = self.tables.times
+        ages = times[moment, None] - times[state["since"]]
+        was_shown = np.isin(state["status"], WAS_SHOWN)
+        parts = np.where(was_shown, 2 ** (-ages / rules.HALF_LIFE), 0.0)
+        return parts.sum(axis=1)
 
     def make_info(
         self, core: Any, sums: Any, status: np.ndarray, time: Any, day: Any
@@ -499,6 +531,8 @@ class SinglePhone(SingleCopy):
             time = self._times.item(core[rules.MOMENT]) - self._begin
         status = self._status[0].copy()
         info = self.world.make_info(core, sums, status, time, self._day)
+        if self.world.habituation:
+            info["dose"] = self.world.doses(self.state).item()
         info["action_mask"] = self._mask[0].copy()
         return info
 

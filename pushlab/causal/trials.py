@@ -1,0 +1,361 @@
+"""Micro-randomised trials of pushes: run one on push-v0, replay its decisions, and estimate causal excursion effects.
+
+Sources:
+    Klasnja et al. (2015), Health Psychology 34(S), 1220-1228 (the design); Boruvka, Almirall, Witkiewitz & Murphy
+    (2018), JASA 113, 1112-1121 (the effect and its estimator); Liao, Klasnja, Tewari & Murphy (2016), Statistics in
+    Medicine 35, 1944-1971 (small samples, and the degrees of freedom); Mancl & DeRouen (2001), Biometrics 57, 126-134
+    (the covariance).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pushlab.envs.push import rules
+from pushlab.users.days import MINUTES_PER_DAY
+from pushlab.utils.arguments import require, require_columns, validate_integer
+
+BATCH = 2000  # days simulated side by side
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Rules of a trial in which a coin decides at each arriving notification whether to push it.
+
+    Args:
+        budget: Pushes a day.
+        start, stop: Minutes after midnight between which people are available. They aren't available in a vehicle or
+            after the day's budget.
+        per_hour: Expected number of arrivals in an hour of this time.
+        lowest, highest: Limits of the probability of a push, above 0 and below 1.
+        window: Minutes after a decision in which answers count in the proximal outcome.
+    """
+
+    budget: int = 6
+    start: float = 480.0
+    stop: float = 1320.0
+    per_hour: float = 1.4
+    lowest: float = 0.2
+    highest: float = 0.8
+    window: float = 60.0
+
+    def probability(self, rows: Any) -> np.ndarray:
+        """Return the probability of a push: the rest of the budget over the arrivals expected until `stop`, clipped.
+
+        Args:
+            rows: Rows of a log with `time` and `shown`, or a dict of such arrays.
+
+        >>> Protocol().probability({"time": np.array([480, 480, 1300]), "shown": np.array([0, 3, 5])}).round(2)
+        array([0.31, 0.2 , 0.8 ])
+        """
+        expected = self.per_hour * (self.stop - rows["time"]) / 60
+        share = (self.budget - rows["shown"]) / np.maximum(expected, 1e-9)
+        return np.clip(share, self.lowest, self.highest)
+
+
+class PushTrial:
+    """A micro-randomised trial of pushes on push-v0, days side by side; each decision can be replayed.
+
+    A decision point is an arrival. The push is shown (action 1) with a known probability, otherwise the notification is
+    dropped unseen. Each day is an episode of its own, so the dose begins at 0 each morning. The chances of a day, in
+    which the user's answers and the coins are fixed, depend on the seed, the person's number and the day only. So two
+    policies, or two runs that differ in one decision, can be compared in pairs.
+
+    Args:
+        world: The world of push-v0, with horizon 1: `gym.make("pushlab/push-v0", user=[...], habituation=0.3)
+            .unwrapped.world`.
+        people: Index in `world.users` of each person, (people,). A user can be drawn more than once and is then as many
+            persons. None takes each user once.
+        first_day: Number of the first day, for all or for each person.
+        days: Days of each person.
+        protocol: The Protocol.
+        seed: Seed of the answers and the coins.
+
+    >>> import gymnasium as gym, pushlab
+    >>> world = gym.make("pushlab/push-v0", user=["mira", "noor"], habituation=0.3).unwrapped.world
+    >>> log = PushTrial(world, days=2, seed=7).run()
+    >>> log[["person", "day", "number", "available", "probability", "action", "dose", "outcome"]].shape[1]
+    8
+    """
+
+    def __init__(
+        self,
+        world: Any,
+        people: Sequence[int] | None = None,
+        first_day: Any = 0,
+        days: int = 14,
+        protocol: Protocol = Protocol(),
+        seed: int = 0,
+    ):
+        require(world.horizon == 1, "the world of a trial must have horizon 1")
+        self.world = world
+        self.people = np.arange(len(world.users)) if people is None else people
+        self.protocol = protocol
+        validate_integer("days", days, 1)
+        n = len(self.people)
+        first_days = np.broadcast_to(first_day, n)
+        self.person = np.repeat(np.arange(n), days)
+        self.day = np.repeat(first_days, days) + np.tile(np.arange(days), n)
+        names = [world.users[self.people[person]].name for person in self.person]
+        rng = np.random.default_rng(seed)
+        chances = rng.random((n * days, 2 + world.width))
+        self.coins = chances[:, 2:]
+        options = {"user": names, "day": self.day.tolist()}
+        self.start = world.initial(chances[:, :2], options)
+
+    @cached_property
+    def arrivals(self) -> pd.DataFrame:
+        """All arrivals: person, user, day, number, time, notification and `context.*` in words, and `reachable`.
+
+        `reachable` is False outside of the protocol's hours and in a vehicle.
+        """
+        tables = self.world.tables
+        core = self.start["core"]
+        first = core[:, rules.FIRST_ARRIVAL]
+        stop = np.searchsorted(tables.arrival_moments, core[:, rules.END_MOMENT])
+        copy = np.repeat(np.arange(len(core)), stop - first)
+        number = np.arange(len(copy)) - np.searchsorted(copy, copy)
+        arrival = first[copy] + number
+        moment = tables.arrival_moments[arrival]
+        time = tables.times[moment] % MINUTES_PER_DAY
+        schema = self.world.schema
+        contexts = schema.context.decode(tables.contexts[moment])
+        is_on_time = (time >= self.protocol.start) & (time < self.protocol.stop)
+        keys = pd.DataFrame(
+            {
+                "copy": copy,
+                "person": self.person[copy],
+                "user": core[copy, rules.USER],
+                "day": self.day[copy],
+                "number": number,
+                "time": time,
+                "reachable": is_on_time & (contexts["activity"] != "vehicle"),
+            }
+        )
+        notifications = schema.notification.decode(tables.notifications[arrival])
+        return pd.concat([keys, notifications, contexts.add_prefix("context.")], axis=1)
+
+    def run(self, policy: Callable | None = None) -> pd.DataFrame:
+        """Run the trial and return its log, a DataFrame with a row for each arrival.
+
+        Args:
+            policy: Function of rows of `arrivals`, with `shown` and `dose`, that returns a probability of a push for
+                each. None takes the protocol's. The budget holds for every policy.
+
+        Returns:
+            The columns of `arrivals`, and
+
+            - `available`: whether a coin was tossed; otherwise `probability` and `action` are 0
+            - `probability`, `action`: probability of a push, and whether it was pushed (0 or 1)
+            - `shown`, `dose`: pushes so far today, and their dose (see push-v0)
+            - `outcome`: opened less dismissed pushes, of answers within the window after the decision. Answers to
+              earlier and later pushes count, too
+            - `rest`: the same until all pushes of the day are answered
+        """
+        rows = self.arrivals
+        copies = np.arange(len(self.coins))
+        state, decisions = self._simulate(copies, policy)
+        at = rows["copy"].to_numpy(), rows["number"].to_numpy()
+        columns = {name: values[at] for name, values in decisions.items()}
+        available = columns["probability"] > 0
+        log = rows.assign(available=available, **columns)
+        log["outcome"], log["rest"] = self._outcomes(state, at[0], log["time"])
+        return log
+
+    def replay(self, log: pd.DataFrame) -> pd.DataFrame:
+        """Replay each available decision the other way, with the same later coins; return these rows with the effects.
+
+        Args:
+            log: Rows of the log of `run()`, with the protocol's policy.
+
+        Returns:
+            The available rows, and the differences of pushing and not pushing: `effect` on the outcome, `effect_rest`
+            on the rest of the day.
+        """
+        rows = log[log["available"]]
+        parts = []
+        for begin in range(0, len(rows), BATCH):
+            part = rows.iloc[begin : begin + BATCH]
+            forced = part["number"].to_numpy(), 1 - part["action"].to_numpy()
+            state, _ = self._simulate(part["copy"].to_numpy(), None, forced)
+            other = self._outcomes(state, np.arange(len(part)), part["time"])
+            sign = 2 * part["action"] - 1
+            effect = sign * (part["outcome"] - other[0])
+            effect_rest = sign * (part["rest"] - other[1])
+            parts.append(part.assign(effect=effect, effect_rest=effect_rest))
+        return pd.concat(parts)
+
+    def _simulate(self, copies, policy, forced=None):
+        """Simulate days (numbers of `start`), with the actions of one decision each forced.
+
+        Returns:
+            The last state, and {column of the log: array (days, width)} by day and number of the notification.
+        """
+        world = self.world
+        state = {name: values[copies] for name, values in self.start.items()}
+        coins = self.coins[copies]
+        first_row = np.searchsorted(self.arrivals["copy"], copies)
+        reachable = self.arrivals["reachable"].to_numpy()
+        times = self.arrivals["time"].to_numpy()
+        names = ("probability", "action", "shown", "dose")
+        log = {name: np.zeros(coins.shape) for name in names}
+        while not world.terminated(state).all():
+            info = world.info(state, None)
+            here = np.flatnonzero(info["hand"] >= 0)
+            number = info["hand"][here]
+            row = first_row[here] + number
+            shown = info["shown"][here]
+            values = {"shown": shown, "dose": world.doses(state)[here]}
+            if policy is None:
+                rows = {"time": times[row], **values}
+                probability = self.protocol.probability(rows)
+            else:
+                probability = policy(self.arrivals.iloc[row].assign(**values))
+            available = reachable[row] & (shown < self.protocol.budget)
+            probability = np.where(available, probability, 0.0)
+            action = coins[here, number] < probability
+            if forced is not None:
+                is_forced = number == forced[0][here]
+                action = np.where(is_forced, forced[1][here], action).astype(bool)
+            values.update(probability=probability, action=action)
+            for name, column in values.items():
+                log[name][here, number] = column
+            actions = np.full(len(copies), rules.STAND_BY)
+            actions[here] = np.where(action, rules.SHOW, rules.DISMISS)
+            state, _ = world.advance(state, actions, None)
+        return state, log
+
+    def _outcomes(self, state, copy, time):
+        """Return opened less dismissed pushes within the window after a time (minutes of the day), and in the rest.
+
+        Args:
+            state: The last state of days.
+            copy: Index of the day of each time, (rows,).
+
+        Returns:
+            Two arrays (rows,).
+        """
+        tables = self.world.tables
+        answered = np.full(state["status"].shape, np.inf)
+        value = (state["status"] == rules.OPENED).astype(float)
+        value -= state["status"] == rules.REFUSED
+        for day, number in np.argwhere(value).tolist():
+            phone = rules.Phone(*(state[name][day] for name in rules.Phone._fields))
+            moment = phone.since[number]
+            opened = value[day, number] > 0
+            minutes = rules.response_time(number, opened, moment, phone, tables)
+            answered[day, number] = tables.times[moment] % MINUTES_PER_DAY + minutes
+        age = answered[copy] - np.asarray(time)[:, None]
+        is_later = age > 0
+        is_near = is_later & (age <= self.protocol.window)
+        value = value[copy]
+        return (value * is_near).sum(axis=1), (value * is_later).sum(axis=1)
+
+
+def excursion_effect(
+    log: pd.DataFrame,
+    moderators: Sequence[str] = (),
+    controls: Sequence[str] = (),
+    outcome: str = "outcome",
+    numerator: float | None = None,
+) -> pd.DataFrame:
+    """Estimate causal excursion effects by weighted and centred least squares, with 95 % intervals over people.
+
+    With the action A, its probability p, the numerator q, controls g and moderators f (both begin with 1), it minimises
+    the sum of W (Y - g'alpha - (A - q) f'beta)^2 over available decisions, where W is q / p for A = 1 and
+    (1 - q) / (1 - p) for A = 0. So beta is consistent even if g'alpha is a wrong model of the outcome. Without
+    moderators it is the mean effect of a push on available decisions, if the trial's protocol goes on afterwards.
+
+    The covariance is clustered by person with the small-sample correction of Mancl and DeRouen: a sum over people of
+    d d', where d is the change of the coefficients if this person is left out. The quantile is of Student's t with
+    people - coefficients degrees of freedom.
+
+    Args:
+        log: DataFrame with the columns person, available, probability, action and those named here.
+        moderators: Columns f on which the effect depends linearly. They are also controls.
+        controls: Columns g that predict the outcome, all known before the decision. They only make intervals shorter.
+        outcome: Column of the outcome.
+        numerator: q, above 0 and below 1; None takes the share of pushes among available decisions.
+
+    Returns:
+        DataFrame by moderator, first "intercept": estimate, standard_error, low, high.
+
+    Raises:
+        ValueError: A column is missing, a probability isn't above 0 and below 1, an unavailable row has action 1, there
+            are no more people than coefficients, or a moderator or control is constant or a combination of others.
+
+    Source:
+        Boruvka et al. (2018), equations 7 and 8; Mancl & DeRouen (2001).
+
+    >>> log = pd.DataFrame({"person": np.arange(8) // 2, "available": True, "probability": 0.5,
+    ...                     "action": [0, 1] * 4, "outcome": [0, 1, 0, 3, 0, 1, 0, 3]})
+    >>> excursion_effect(log)["estimate"].round(3).to_dict()
+    {'intercept': 2.0}
+    """
+    from scipy.stats import t as student
+
+    names = dict.fromkeys([*moderators, *controls])
+    columns = ["person", "available", "probability", "action", outcome, *names]
+    require_columns(log, *columns, table_name="log")
+    require(
+        not log.loc[~log["available"].astype(bool), "action"].any(),
+        "log has an action 1 in an unavailable row",
+    )
+    rows = log[log["available"].astype(bool)]
+    a = rows["action"].to_numpy(float)
+    p = rows["probability"].to_numpy(float)
+    y = rows[outcome].to_numpy(float)
+    require(np.isin(a, (0, 1)).all(), "action must be 0 or 1 in each row")
+    require(
+        ((p > 0) & (p < 1)).all(),
+        "probability must be above 0 and below 1 in each available row",
+    )
+    q = a.mean() if numerator is None else numerator
+    ones = np.ones(len(rows))
+    f = np.column_stack([ones, *(rows[name] for name in moderators)])
+    g = np.column_stack([ones, *(rows[name] for name in names)])
+    x = np.hstack([g, (a - q)[:, None] * f]).astype(float)
+    w = np.where(a == 1, q / p, (1 - q) / (1 - p))
+    require(
+        np.isfinite(x).all() and np.isfinite(y).all(),
+        "log has a value that isn't a finite number",
+    )
+    _, person = np.unique(rows["person"], return_inverse=True)
+    freedom = person.max() + 1 - x.shape[1]
+    require(
+        freedom > 0,
+        f"{x.shape[1]} coefficients need more people than that; got {person.max() + 1}",
+    )
+    require(
+        np.linalg.matrix_rank(x) == x.shape[1],
+        "a moderator or control is constant, or a combination of others",
+    )
+    total = x.T @ (w[:, None] * x)
+    coefficients = np.linalg.solve(total, x.T @ (w * y))
+    residual = y - x @ coefficients
+    covariance = np.zeros_like(total)
+    for index in range(person.max() + 1):
+        own = person == index
+        weighted = w[own, None] * x[own]
+        others = total - x[own].T @ weighted
+        change = np.linalg.solve(others, weighted.T @ residual[own])
+        covariance += np.outer(change, change)
+    k = g.shape[1]
+    estimate = coefficients[k:]
+    error = np.sqrt(np.diag(covariance)[k:])
+    margin = student.ppf(0.975, freedom) * error
+    return pd.DataFrame(
+        {
+            "estimate": estimate,
+            "standard_error": error,
+            "low": estimate - margin,
+            "high": estimate + margin,
+        },
+        index=pd.Index(["intercept", *moderators], name="moderator"),
+    )
