@@ -179,6 +179,11 @@ GOLDEN = [
     ),
     (
         "push-v0",
+        {"habituation": 0.5},
+        (-131.25, 56645.1389773, 48017.1217376, 3803.25873509),
+    ),
+    (
+        "push-v0",
         {
             "user": ["mira", "omar"],
             "horizon": 2,
@@ -374,6 +379,7 @@ STOCHASTIC = [
     ("RECEnv-v0", {"obs_std": 0.1, "reward_std": 0.5}),
     ("evalumap2-v0", {"user": ["mira", "omar"]}),
     ("push-v0", {}),
+    ("push-v0", {"habituation": 0.5}),
     ("RoomEnv-v0", {"encoding": "index"}),
 ]
 
@@ -482,6 +488,7 @@ INVALID_ARGUMENTS = [
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),
     ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20"),
     ("push-v0", {"horizon": 85}, "days of user mira, from 1 to 84"),
+    ("push-v0", {"habituation": -1}, "habituation must be a number from 0 to 10"),
     ("push-v0", {"days": "autumn"}, "days must be None, 'train', 'test' or a pair"),
 ]
 

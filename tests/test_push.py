@@ -1,5 +1,7 @@
 """push-v0: rewards, the user's answers, observations and days."""
 
+from dataclasses import replace
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -7,7 +9,9 @@ from gymnasium.utils.env_checker import data_equivalence
 
 from pushlab.datasets.reading import load_user
 from pushlab.envs.env import Env
+from pushlab.envs.push import rules
 from pushlab.envs.push.world import COUNTERFACTUAL_INFOS, Push
+from pushlab.envs.random_numbers import uniform_at
 from pushlab.users.days import days_of, slot_number
 from pushlab.users.simulated import SimulatedUser
 
@@ -210,6 +214,52 @@ def test_answers_depend_on_the_context_when_shown():
     patient = Push("mira", judge=evening_judge())
     env, _, infos = play(patient, defer, day=3)
     assert (infos[-1]["opens"] > late.sum(), infos[-1]["refusals"]) == (True, 0)
+
+
+def even_judge():
+    """Return a judge that opens everything with probability 1/2."""
+    judge = evening_judge(0.0)
+    return replace(judge, context=np.zeros_like(judge.context))
+
+
+def test_earlier_pushes_lower_the_probability_of_an_open_as_by_hand():
+    """Two of a day's notifications are shown: the odds of the second are exp(-2 D) for the dose D of the first."""
+    world = Push("mira", judge=even_judge(), habituation=2.0)
+
+    def show_two(info):
+        if info["hand"] < 0:
+            return STAND_BY
+        return SHOW if info["hand"] in (5, 8) else DISMISS
+
+    changed = 0
+    for seed in range(30):
+        env, _, infos = play(world, show_two, seed, day=3)
+        events = env.events()
+        gap = events["arrived"][8] - events["arrived"][5]
+        dose = 2 ** (-gap / 240)
+        [on_arrival] = [info["dose"] for info in infos if info["hand"] == 8]
+        assert on_arrival == pytest.approx(dose)
+        probability = 1 / (1 + np.exp(2 * dose))
+        key = env.state["sums"][0, rules.KEY]
+        for index, p in ((5, 0.5), (8, probability)):
+            is_opened = uniform_at(key, 2 * index) < p
+            assert (events["outcome"][index] == "opened") == is_opened
+        changed += is_opened != (uniform_at(key, 16) < 0.5)
+    assert changed
+
+
+def test_pushes_of_the_same_moment_count_for_each_other():
+    """Notifications that are hoarded and then shown at once don't avoid habituation."""
+    world = Push("mira", judge=even_judge(), habituation=10.0)
+
+    def policy(info):
+        if info["hand"] >= 0:
+            return SHOW if info["time"] > 1200 else CACHE
+        return CHECK if info["time"] > 1200 and info["action_mask"][CHECK] else STAND_BY
+
+    _, _, infos = play(world, policy, day=3)
+    assert infos[-1]["shown"] > 10
+    assert infos[-1]["opens"] == 0
 
 
 def test_response_times_come_from_the_history():

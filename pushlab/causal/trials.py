@@ -49,7 +49,7 @@ class Protocol:
         """Return the probability of a push: the rest of the budget over the arrivals expected until `stop`, clipped.
 
         Args:
-            rows: Rows of a log with `time` and `shown`, or a dict of such arrays.
+            rows: `time` and `shown` of decisions, a dict of arrays (n,) or a DataFrame.
 
         >>> Protocol().probability({"time": np.array([480, 480, 1300]), "shown": np.array([0, 3, 5])}).round(2)
         array([0.31, 0.2 , 0.8 ])
@@ -145,8 +145,8 @@ class PushTrial:
         """Run the trial and return its log, a DataFrame with a row for each arrival.
 
         Args:
-            policy: Function of rows of `arrivals`, with `shown` and `dose`, that returns a probability of a push for
-                each. None takes the protocol's. The budget holds for every policy.
+            policy: Function of decisions, a dict of arrays (n,) with the columns of `arrivals`, `shown` and `dose`. It
+                returns the probability of a push for each. None takes the protocol's. Budget and hours always hold.
 
         Returns:
             The columns of `arrivals`, and
@@ -158,14 +158,14 @@ class PushTrial:
               earlier and later pushes count, too
             - `rest`: the same until all pushes of the day are answered
         """
-        rows = self.arrivals
-        copies = np.arange(len(self.coins))
-        state, decisions = self._simulate(copies, policy)
-        at = rows["copy"].to_numpy(), rows["number"].to_numpy()
-        columns = {name: values[at] for name, values in decisions.items()}
-        available = columns["probability"] > 0
-        log = rows.assign(available=available, **columns)
-        log["outcome"], log["rest"] = self._outcomes(state, at[0], log["time"])
+        state, decisions = self._simulate(
+            np.arange(len(self.coins)), self.coins, policy
+        )
+        copy = self.arrivals["copy"].to_numpy()
+        number = self.arrivals["number"].to_numpy()
+        columns = {name: values[copy, number] for name, values in decisions.items()}
+        log = self.arrivals.assign(available=columns["probability"] > 0, **columns)
+        log["outcome"], log["rest"] = self._outcomes(state, copy, log["time"])
         return log
 
     def replay(self, log: pd.DataFrame) -> pd.DataFrame:
@@ -178,31 +178,34 @@ class PushTrial:
             The available rows, and the differences of pushing and not pushing: `effect` on the outcome, `effect_rest`
             on the rest of the day.
         """
-        rows = log[log["available"]]
         parts = []
+        rows = log[log["available"]]
         for begin in range(0, len(rows), BATCH):
             part = rows.iloc[begin : begin + BATCH]
-            forced = part["number"].to_numpy(), 1 - part["action"].to_numpy()
-            state, _ = self._simulate(part["copy"].to_numpy(), None, forced)
-            other = self._outcomes(state, np.arange(len(part)), part["time"])
+            copy = part["copy"].to_numpy()
+            index = np.arange(len(part))
+            coins = self.coins[copy]
+            # A coin of 1 is above each probability, a coin of 0 below.
+            coins[index, part["number"]] = part["action"]
+            state, _ = self._simulate(copy, coins)
+            other = self._outcomes(state, index, part["time"])
             sign = 2 * part["action"] - 1
             effect = sign * (part["outcome"] - other[0])
             effect_rest = sign * (part["rest"] - other[1])
             parts.append(part.assign(effect=effect, effect_rest=effect_rest))
         return pd.concat(parts)
 
-    def _simulate(self, copies, policy, forced=None):
-        """Simulate days (numbers of `start`), with the actions of one decision each forced.
+    def _simulate(self, copies, coins, policy=None):
+        """Simulate days (indices of `start`) with the given coins (days, width).
 
         Returns:
             The last state, and {column of the log: array (days, width)} by day and number of the notification.
         """
         world = self.world
+        policy = policy or self.protocol.probability
         state = {name: values[copies] for name, values in self.start.items()}
-        coins = self.coins[copies]
-        first_row = np.searchsorted(self.arrivals["copy"], copies)
-        reachable = self.arrivals["reachable"].to_numpy()
-        times = self.arrivals["time"].to_numpy()
+        arrivals = {name: values.to_numpy() for name, values in self.arrivals.items()}
+        first_row = np.searchsorted(arrivals["copy"], copies)
         names = ("probability", "action", "shown", "dose")
         log = {name: np.zeros(coins.shape) for name in names}
         while not world.terminated(state).all():
@@ -210,24 +213,16 @@ class PushTrial:
             here = np.flatnonzero(info["hand"] >= 0)
             number = info["hand"][here]
             row = first_row[here] + number
-            shown = info["shown"][here]
-            values = {"shown": shown, "dose": world.doses(state)[here]}
-            if policy is None:
-                rows = {"time": times[row], **values}
-                probability = self.protocol.probability(rows)
-            else:
-                probability = policy(self.arrivals.iloc[row].assign(**values))
-            available = reachable[row] & (shown < self.protocol.budget)
-            probability = np.where(available, probability, 0.0)
-            action = coins[here, number] < probability
-            if forced is not None:
-                is_forced = number == forced[0][here]
-                action = np.where(is_forced, forced[1][here], action).astype(bool)
-            values.update(probability=probability, action=action)
-            for name, column in values.items():
-                log[name][here, number] = column
+            rows = {name: values[row] for name, values in arrivals.items()}
+            rows["shown"] = info["shown"][here]
+            rows["dose"] = world.doses(state)[here]
+            available = rows["reachable"] & (rows["shown"] < self.protocol.budget)
+            rows["probability"] = np.where(available, policy(rows), 0.0)
+            rows["action"] = coins[here, number] < rows["probability"]
+            for name in names:
+                log[name][here, number] = rows[name]
             actions = np.full(len(copies), rules.STAND_BY)
-            actions[here] = np.where(action, rules.SHOW, rules.DISMISS)
+            actions[here] = np.where(rows["action"], rules.SHOW, rules.DISMISS)
             state, _ = world.advance(state, actions, None)
         return state, log
 
@@ -340,8 +335,8 @@ def excursion_effect(
     coefficients = np.linalg.solve(total, x.T @ (w * y))
     residual = y - x @ coefficients
     covariance = np.zeros_like(total)
-    for index in range(person.max() + 1):
-        own = person == index
+    order = np.argsort(person, kind="stable")
+    for own in np.split(order, np.cumsum(np.bincount(person))[:-1]):
         weighted = w[own, None] * x[own]
         others = total - x[own].T @ weighted
         change = np.linalg.solve(others, weighted.T @ residual[own])
