@@ -5,6 +5,8 @@ import numpy as np
 from checks import Checks, is_close, reject_mistakes, require
 
 check = Checks("14 · A trial on a phone")
+SIZES = (8, 12, 20, 32)
+PEOPLE_NEEDED = 20  # power 0.89, and 0.59 with 12 people
 
 
 @check(1, points=1)
@@ -72,7 +74,7 @@ def weighted_centred_least_squares(excursion_effect):
     p_tilde = 0.4
     ones = np.ones(len(Y))
     f = np.column_stack([ones, x])
-    g = np.column_stack([ones, x])
+    g = np.column_stack([ones, x**3])  # without x, so that centring matters
     answer = np.asarray(excursion_effect(Y, A, p, p_tilde, f, g), float)
     require(
         answer.shape == (2,),
@@ -116,7 +118,7 @@ def weighted_centred_least_squares(excursion_effect):
         (
             _fit(Y, by_p, ones, 2),
             "The action is centred at p, and all rows weigh the same",
-            "Centre at p_tilde, and weight each row by W",
+            "This is another estimator. Here: weight by W, and centre at p_tilde",
             1,
         ),
         (
@@ -350,3 +352,104 @@ def the_gain_curve(gain_curve):
         earned=1,
     )
     return "From no push to all of them, the most promising first."
+
+
+@check(4, points=2)
+def power_and_people(power, people_needed):
+    ends = [(0.1, 0.5), (-0.2, 0.3), (-0.5, -0.1), (0.2, 0.9), (-0.1, 0.1)]
+    calls = []
+
+    def interval(people, rng):
+        calls.append((people, rng))
+        return ends[(len(calls) - 1) % len(ends)]
+
+    rng = np.random.default_rng(0)
+    answer = power(interval, 12, 50, rng)
+    require(
+        len(calls) == 50,
+        f"For 50 trials `interval` was called {len(calls)} times",
+        "One trial is one call of interval(people, rng)",
+    )
+    require(
+        all(people == 12 for people, _ in calls),
+        "The trials don't have the number of people that was asked for",
+        "Pass `people` on to `interval`",
+    )
+    widths = np.mean([high - low for low, high in ends])
+    reject_mistakes(
+        answer,
+        [
+            (
+                widths,
+                "This is the mean width of the intervals",
+                "A trial finds an effect if its interval does not include 0",
+            ),
+            (
+                0.4,
+                "Intervals below 0 are not counted",
+                "An effect in the other direction is a finding, too",
+            ),
+            (
+                0.2,
+                "Only intervals below 0 are counted",
+                "An interval above 0 is a finding, too",
+            ),
+            (
+                1 - 0.6,
+                "This is the share of trials that find nothing",
+                "Count the intervals that do *not* include 0",
+            ),
+            (30, "This is a number of trials", "Power is a share: divide by trials"),
+        ],
+    )
+    require(
+        is_close(answer, 0.6),
+        f"With 3 of 5 intervals beside 0 the power is {answer:.3g}, not 0.6",
+        "Count the intervals that are above 0 or below 0, and divide by their number",
+    )
+    require(
+        people_needed in SIZES,
+        f"`people_needed` is {people_needed}, which is none of {SIZES}",
+        "Try these numbers, with 200 trials each",
+        earned=1,
+    )
+    require(
+        people_needed >= PEOPLE_NEEDED,
+        f"With {people_needed} people the power is below 0.8",
+        "Read the table from the top: which is the first power of 0.8 or more?",
+        earned=1,
+    )
+    require(
+        people_needed <= PEOPLE_NEEDED,
+        f"{people_needed} people are enough, but so are fewer",
+        "Take the *smallest* number with a power of at least 0.8",
+        earned=1,
+    )
+    return f"{people_needed} people, if the next ones are like those of this trial."
+
+
+@check(6, points=2)
+def no_more_than_n_an_hour(may_push):
+    doses = np.array([0.1, 0.5])
+    require(
+        np.shape(may_push(doses, 1)) == (2,),
+        "For two doses it does not give two answers",
+        "A comparison of the array with one number is enough: no `if`",
+    )
+    for n in (1, 2, 3):
+        ages = np.full(n, 59.0)
+        dose = (2 ** (-ages / 240)).sum()
+        require(
+            not may_push(np.array([dose]), n)[0],
+            f"After {n} pushes 59 minutes ago the dose is {dose:.2f}; another push would make {n + 1} in an hour, "
+            "and yours allows it",
+            "How much of a push is left after 60 minutes, at a half-life of 240?",
+        )
+        for dose in (0.0, 0.84 * n - 0.84, 0.83 * n):
+            require(
+                may_push(np.array([dose]), n)[0],
+                f"For n = {n} it forbids a push at dose {dose:.2f}, where fewer than {n} can be of the last hour",
+                "Each push of the last hour counts at least 2 ** (-60 / 240): below n times that, not all n can be so late",
+                earned=1,
+            )
+    return "Each push of the last hour still counts 0.84 or more."

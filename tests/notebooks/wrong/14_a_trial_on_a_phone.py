@@ -124,6 +124,53 @@ def standard_errors(X, W, residual, person):
     return np.sqrt(np.diag(B @ M.T @ M @ B))
 
 
+# %% 4 · right: the product of the ends
+def power(interval, people, trials, rng):
+    found = 0
+    for _ in range(trials):
+        low, high = interval(people, rng)
+        found += low * high > 0
+    return found / trials
+
+
+people_needed = 20
+
+
+# %% 4 · counts only effects above zero
+def power(interval, people, trials, rng):
+    return np.mean([interval(people, rng)[0] > 0 for _ in range(trials)])
+
+
+people_needed = 20
+
+
+# %% 4 · counts what finds nothing
+def power(interval, people, trials, rng):
+    ends = np.array([interval(people, rng) for _ in range(trials)])
+    return np.mean((ends[:, 0] < 0) & (ends[:, 1] > 0))
+
+
+people_needed = 20
+
+
+# %% 4 · takes the largest
+def power(interval, people, trials, rng):
+    ends = np.array([interval(people, rng) for _ in range(trials)])
+    return np.mean((ends[:, 0] > 0) | (ends[:, 1] < 0))
+
+
+people_needed = 32
+
+
+# %% 4 · takes a number with too little power
+def power(interval, people, trials, rng):
+    ends = np.array([interval(people, rng) for _ in range(trials)])
+    return np.mean((ends[:, 0] > 0) | (ends[:, 1] < 0))
+
+
+people_needed = 12
+
+
 # %% 5 · right: a loop
 def gain_curve(score, effect):
     curve = [0.0]
@@ -152,3 +199,23 @@ def gain_curve(score, effect):
 # %% 5 · no beginning
 def gain_curve(score, effect):
     return np.cumsum(effect[np.argsort(-score)]) / len(effect)
+
+
+# %% 6 · right: halves per four hours
+def may_push(dose, n):
+    return np.asarray(dose) <= n * 0.5 ** (1 / 4)
+
+
+# %% 6 · forgets that the dose decays
+def may_push(dose, n):
+    return dose < n
+
+
+# %% 6 · half of a push is left after an hour
+def may_push(dose, n):
+    return dose < n / 2
+
+
+# %% 6 · hours in place of minutes
+def may_push(dose, n):
+    return dose < n * 2 ** (-1 / 240)
