@@ -22,11 +22,12 @@ Their intervals are clustered by person as well.
 
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import typer
@@ -80,24 +81,24 @@ ESTIMATORS: dict[str, tuple[bool, tuple[str, ...]]] = {
 # ---------------------------------------------------------------- the people
 
 
-def write_pool(folder: Path) -> None:
-    """Write the users of the pool into a folder, unless they are there."""
-    for number in range(POOL):
-        name = f"p{number:02d}"
-        if (folder / name).exists():
-            continue
-        share = (number + 0.5) / POOL
-        volume = round(VOLUMES[0] + share * (VOLUMES[1] - VOLUMES[0]))
-        rate = OPEN_RATES[0] + share * (OPEN_RATES[1] - OPEN_RATES[0])
-        user = make_user(
-            POOL_SEED + number, name, open_rate=round(rate, 3), per_quarter=volume
-        )
-        write_user(user, folder / name)
+def pool_file() -> Path:
+    """Return the file of the pool's world in pushlab's cache."""
+    return cache_dir() / "trial_pool.joblib"
 
 
-def pool_folder() -> Path:
-    """Return the folder of the pool in pushlab's cache."""
-    return cache_dir() / "trial_pool"
+def write_pool() -> None:
+    """Make the users of the pool, and write push-v0 with all of them."""
+    with TemporaryDirectory() as folder:
+        for number in range(POOL):
+            share = (number + 0.5) / POOL
+            volume = round(VOLUMES[0] + share * (VOLUMES[1] - VOLUMES[0]))
+            rate = round(OPEN_RATES[0] + share * (OPEN_RATES[1] - OPEN_RATES[0]), 3)
+            name = f"p{number:02d}"
+            user = make_user(POOL_SEED + number, name, rate, volume)
+            write_user(user, Path(folder) / name)
+        people = [with_common_taste(user) for user in load_users(folder).values()]
+    world = Push(people, habituation=HABITUATION, max_age=0)
+    joblib.dump(world, pool_file())
 
 
 def with_common_taste(user: Any) -> Any:
@@ -109,22 +110,13 @@ def with_common_taste(user: Any) -> Any:
     return replace(user, truth=truth)
 
 
-@cache
-def pool_world() -> Push:
-    """Return push-v0 with all users of the pool."""
-    write_pool(pool_folder())
-    users = load_users(pool_folder()).values()
-    people = [with_common_taste(user) for user in users]
-    return Push(people, habituation=HABITUATION, max_age=0)
-
-
-def draw_trial(seed: int, users: Any, people: int = SIZES[-1]) -> PushTrial:
-    """Return a trial of people who are drawn with replacement from these users, each with a random block of days."""
+def draw_trial(world: Push, seed: int, users: Any) -> PushTrial:
+    """Return a trial of 40 people who are drawn with replacement from these users, each with a random block of days."""
     rng = np.random.default_rng(part_seed(seed, DRAWING))
-    drawn = rng.choice(users, people)
-    first_day = DAYS * rng.integers(BLOCKS, size=people)
+    drawn = rng.choice(users, SIZES[-1])
+    first_day = DAYS * rng.integers(BLOCKS, size=SIZES[-1])
     answers = part_seed(seed, ANSWERS)
-    return PushTrial(pool_world(), drawn, first_day, DAYS, seed=answers)
+    return PushTrial(world, drawn, first_day, DAYS, seed=answers)
 
 
 def with_features(log: pd.DataFrame) -> pd.DataFrame:
@@ -140,13 +132,19 @@ def replay_users(first: int, repetition: int) -> pd.DataFrame:
     """Return the replayed effects of all available decisions of some users, in sums by user, place and dose."""
     users = np.arange(first, min(first + USERS_PER_CELL, POOL))
     seed = part_seed(repetition, REPLAYS, first)
-    trial = PushTrial(pool_world(), users, days=DAYS * BLOCKS, seed=seed)
-    rows = with_features(trial.replay(trial.run()))
-    rows["doses"] = np.minimum(rows["dose"] // 1, 3)
-    rows["dose_squared"] = rows["dose"] ** 2
-    for name in ("effect", "effect_rest"):
-        rows[f"{name}_dose"] = rows[name] * rows["dose"]
-    rows["points"] = 1
+    trial = PushTrial(joblib.load(pool_file()), users, days=DAYS * BLOCKS, seed=seed)
+    return sum_effects(with_features(trial.replay(trial.run())))
+
+
+def sum_effects(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the sums of replayed rows, and of products with the dose, by user, place and whole doses."""
+    rows = rows.assign(
+        points=1,
+        doses=np.minimum(rows["dose"] // 1, 3),
+        dose_squared=rows["dose"] ** 2,
+        effect_dose=rows["effect"] * rows["dose"],
+        effect_rest_dose=rows["effect_rest"] * rows["dose"],
+    )
     names = ["points", "dose", "dose_squared"]
     names += ["effect", "effect_dose", "effect_rest", "effect_rest_dose"]
     return rows.groupby(["user", "home", "doses"])[names].sum().reset_index()
@@ -229,9 +227,10 @@ def analyse(log: pd.DataFrame) -> list[dict[str, Any]]:
 
 def run_trials(first: int) -> pd.DataFrame:
     """Run trials with the seeds from `first` on, and return their estimates."""
+    world = joblib.load(pool_file())
     rows = []
     for seed in range(first, first + TRIALS_PER_CELL):
-        log = with_features(draw_trial(seed, np.arange(POOL)).run())
+        log = with_features(draw_trial(world, seed, np.arange(POOL)).run())
         rows += [{"trial": seed, **row} for row in analyse(log)]
     return pd.DataFrame(rows)
 
@@ -295,7 +294,7 @@ def always(rows: Any) -> np.ndarray:
     return np.ones(len(rows["time"]))
 
 
-def run_bandit(seed: int) -> list[dict[str, Any]]:
+def run_bandit(world: Push, seed: int) -> list[dict[str, Any]]:
     """Learn a policy from a trial of the users with even numbers; judge it on the others, paired by person and day.
 
     Returns:
@@ -303,8 +302,8 @@ def run_bandit(seed: int) -> list[dict[str, Any]]:
         mean outcome over all reachable arrivals, the same for each policy.
     """
     number = part_seed(seed, BANDIT)
-    log = with_features(draw_trial(number, np.arange(0, POOL, 2)).run())
-    trial = draw_trial(part_seed(seed, JUDGING), np.arange(1, POOL, 2))
+    log = with_features(draw_trial(world, number, np.arange(0, POOL, 2)).run())
+    trial = draw_trial(world, part_seed(seed, JUDGING), np.arange(1, POOL, 2))
     policies = {"trial": None, "always": always, "learned": learn_policy(log)}
     rows = []
     for name, policy in policies.items():
@@ -312,6 +311,7 @@ def run_bandit(seed: int) -> list[dict[str, Any]]:
         days = log.groupby("copy")
         rows.append(
             {
+                "trial": seed,
                 "policy": name,
                 "pushes": days["action"].sum().mean(),
                 "outcome": log.loc[log["reachable"], "outcome"].mean(),
@@ -321,9 +321,19 @@ def run_bandit(seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def run_bandits(first: int) -> list[dict[str, Any]]:
+    """Run `run_bandit` with the seeds from `first` on."""
+    world = joblib.load(pool_file())
+    rows = []
+    for seed in range(first, first + TRIALS_PER_CELL):
+        rows += run_bandit(world, seed)
+    return rows
+
+
 def example_log() -> pd.DataFrame:
     """Return the available decisions of a trial of 40 people, with the replayed effects, for the notebook."""
-    trial = draw_trial(part_seed(0, EXAMPLE), np.arange(POOL))
+    world = joblib.load(pool_file())
+    trial = draw_trial(world, part_seed(0, EXAMPLE), np.arange(POOL))
     rows = with_features(trial.replay(trial.run()))
     names = ["person", "day", "number", "time", "shown", "dose", "home", "available"]
     names += ["probability", "action", "outcome", "rest", "effect", "effect_rest"]
@@ -345,7 +355,8 @@ def make_cells(trials: int, bandit_trials: int, repetitions: int) -> dict[str, l
             for first in range(0, trials, TRIALS_PER_CELL)
         ],
         "bandit": [
-            Cell({"trial": seed}, run_bandit, (seed,)) for seed in range(bandit_trials)
+            Cell({"first": first}, run_bandits, (first,))
+            for first in range(0, bandit_trials, TRIALS_PER_CELL)
         ],
     }
 
@@ -360,7 +371,7 @@ def main(
     workers: Annotated[int, typer.Option(help="Processes.")] = 1,
 ) -> None:
     """Run the study and write its tables."""
-    write_pool(pool_folder())
+    write_pool()
     rows = {}
     for name, cells in make_cells(trials, bandit_trials, repetitions).items():
         [rows[name]] = run_cells(cells, workers=workers, name=f"trial_{name}").values()
@@ -372,7 +383,7 @@ def main(
         "": coverage,
         "_truth": truth_table(rows["truth"]),
         "_estimates": estimates.round(DIGITS),
-        "_bandit": rows["bandit"].round(DIGITS),
+        "_bandit": rows["bandit"].drop(columns="first").round(DIGITS),
         "_log": example_log(),
     }
     for suffix, table in tables.items():

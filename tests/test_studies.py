@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import joblib
+import numpy as np
 import pandas as pd
 import pytest
 from scripts import STUDIES, load_script
@@ -34,7 +36,7 @@ def check_rows(rows, file, labels, rtol=0, atol=1e-4):
 
 def test_each_script_documents_its_command():
     scripts = [path.stem for path in STUDIES.glob("*.py")]
-    assert len(scripts) == 11
+    assert len(scripts) == 12
     for name in scripts:
         assert f"python studies/{name}.py --out data/" in load_script(name).__doc__
 
@@ -84,6 +86,26 @@ def test_the_stored_board_follows_from_the_stored_tests():
     stored = read_board(TABLES / "lifelong_board.csv")
     for name in ("reward", "forgotten"):
         assert actual[name].tolist() == pytest.approx(stored[name].tolist(), abs=2e-3)
+
+
+def test_true_effects_of_a_trial_are_projections_of_the_replayed_ones():
+    study = load_script("trial")
+    rows = pd.read_csv(TABLES / "trial_log.csv").assign(user=0)
+    truth = study.true_effects(study.sum_effects(rows))
+    for effect, (outcome, moderators) in study.EFFECTS.items():
+        design = rows.assign(intercept=1.0)[["intercept", *moderators]]
+        replayed = rows["effect" if outcome == "outcome" else "effect_rest"]
+        expected = np.linalg.lstsq(design, replayed, rcond=None)[0]
+        for name, value in zip(design, expected):
+            assert truth[effect, name] == pytest.approx(value)
+
+
+@slow
+def test_a_policy_learned_from_a_trial_is_reproduced():
+    study = load_script("trial")
+    study.write_pool()
+    rows = study.run_bandit(joblib.load(study.pool_file()), 3)
+    check_rows(rows, "studies/trial_bandit", {"trial": 3})
 
 
 @slow

@@ -221,12 +221,13 @@ def test_estimates_equal_weighted_fits_without_each_person(moderators, controls)
     ("change", "arguments", "message"),
     [
         ({}, {"moderators": ["mood"]}, "log has no column 'mood'"),
-        ({"probability": 1.0}, {}, "probability must be above 0 and below 1"),
+        ({"probability": 1.0}, {}, "a probability above 0 and below 1"),
         ({"available": False}, {}, "an action 1 in an unavailable row"),
         ({"person": 1}, {}, "2 coefficients need more people than that; got 1"),
         ({"last": 1.0}, {"moderators": ["last"]}, "constant, or a combination"),
         ({"outcome": np.nan}, {}, "isn't a finite number"),
-        ({"action": 0.5}, {}, "action must be 0 or 1"),
+        ({"action": 0.0}, {}, "numerator must be a number above 0 and below 1"),
+        ({"action": 0.5}, {}, "needs an action 0 or 1"),
     ],
 )
 def test_error_says_which_part_of_a_log_is_invalid(change, arguments, message):

@@ -1,4 +1,4 @@
-"""Causal inference on simulated data: data sets in which the effect on every unit is known, and estimators.
+"""Causal inference on simulated data: data sets and trials in which the effect on every unit is known, and estimators.
 
     >>> from pushlab import causal
     >>> data = causal.confounded("hiv", n=1000, seed=7)     # the weakest are treated

@@ -17,11 +17,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pushlab.envs.env import index_nested
 from pushlab.envs.push import rules
 from pushlab.users.days import MINUTES_PER_DAY
-from pushlab.utils.arguments import require, require_columns, validate_integer
+from pushlab.utils.arguments import (
+    require,
+    require_columns,
+    validate_integer,
+    validate_number,
+)
 
-BATCH = 2000  # days simulated side by side
+COIN = ("person", "available", "probability", "action")  # columns of every log
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class PushTrial:
     def __init__(
         self,
         world: Any,
-        people: Sequence[int] | None = None,
+        people: Any = None,
         first_day: Any = 0,
         days: int = 14,
         protocol: Protocol = Protocol(),
@@ -126,7 +132,7 @@ class PushTrial:
         time = tables.times[moment] % MINUTES_PER_DAY
         schema = self.world.schema
         contexts = schema.context.decode(tables.contexts[moment])
-        is_on_time = (time >= self.protocol.start) & (time < self.protocol.stop)
+        is_on_time = (self.protocol.start <= time) & (time < self.protocol.stop)
         keys = pd.DataFrame(
             {
                 "copy": copy,
@@ -151,9 +157,9 @@ class PushTrial:
         Returns:
             The columns of `arrivals`, and
 
-            - `available`: whether a coin was tossed; otherwise `probability` and `action` are 0
-            - `probability`, `action`: probability of a push, and whether it was pushed (0 or 1)
             - `shown`, `dose`: pushes so far today, and their dose (see push-v0)
+            - `available`: reachable, and the budget isn't used up; otherwise the next two are 0
+            - `probability`, `action`: probability of a push, and whether it was pushed (0 or 1)
             - `outcome`: opened less dismissed pushes, of answers within the window after the decision. Answers to
               earlier and later pushes count, too
             - `rest`: the same until all pushes of the day are answered
@@ -164,7 +170,7 @@ class PushTrial:
         copy = self.arrivals["copy"].to_numpy()
         number = self.arrivals["number"].to_numpy()
         columns = {name: values[copy, number] for name, values in decisions.items()}
-        log = self.arrivals.assign(available=columns["probability"] > 0, **columns)
+        log = self.arrivals.assign(**columns).astype({"available": bool})
         log["outcome"], log["rest"] = self._outcomes(state, copy, log["time"])
         return log
 
@@ -178,22 +184,17 @@ class PushTrial:
             The available rows, and the differences of pushing and not pushing: `effect` on the outcome, `effect_rest`
             on the rest of the day.
         """
-        parts = []
         rows = log[log["available"]]
-        for begin in range(0, len(rows), BATCH):
-            part = rows.iloc[begin : begin + BATCH]
-            copy = part["copy"].to_numpy()
-            index = np.arange(len(part))
-            coins = self.coins[copy]
-            # A coin of 1 is above each probability, a coin of 0 below.
-            coins[index, part["number"]] = part["action"]
-            state, _ = self._simulate(copy, coins)
-            other = self._outcomes(state, index, part["time"])
-            sign = 2 * part["action"] - 1
-            effect = sign * (part["outcome"] - other[0])
-            effect_rest = sign * (part["rest"] - other[1])
-            parts.append(part.assign(effect=effect, effect_rest=effect_rest))
-        return pd.concat(parts)
+        copy = rows["copy"].to_numpy()
+        index = np.arange(len(rows))
+        coins = self.coins[copy]
+        # A coin of 1 is above each probability, a coin of 0 below.
+        coins[index, rows["number"]] = rows["action"]
+        state, _ = self._simulate(copy, coins)
+        other = self._outcomes(state, index, rows["time"])
+        sign = 2 * rows["action"] - 1
+        effects = rows[["outcome", "rest"]].sub(other.T).mul(sign, axis=0)
+        return rows.assign(effect=effects["outcome"], effect_rest=effects["rest"])
 
     def _simulate(self, copies, coins, policy=None):
         """Simulate days (indices of `start`) with the given coins (days, width).
@@ -203,21 +204,22 @@ class PushTrial:
         """
         world = self.world
         policy = policy or self.protocol.probability
-        state = {name: values[copies] for name, values in self.start.items()}
+        state = index_nested(self.start, copies)
         arrivals = {name: values.to_numpy() for name, values in self.arrivals.items()}
         first_row = np.searchsorted(arrivals["copy"], copies)
-        names = ("probability", "action", "shown", "dose")
+        names = ("shown", "dose", "available", "probability", "action")
         log = {name: np.zeros(coins.shape) for name in names}
         while not world.terminated(state).all():
-            info = world.info(state, None)
-            here = np.flatnonzero(info["hand"] >= 0)
-            number = info["hand"][here]
+            here = np.flatnonzero(state["core"][:, rules.HAND] >= 0)
+            deciding = index_nested(state, here)
+            number = deciding["core"][:, rules.HAND]
             row = first_row[here] + number
             rows = {name: values[row] for name, values in arrivals.items()}
-            rows["shown"] = info["shown"][here]
-            rows["dose"] = world.doses(state)[here]
-            available = rows["reachable"] & (rows["shown"] < self.protocol.budget)
-            rows["probability"] = np.where(available, policy(rows), 0.0)
+            rows["shown"] = deciding["core"][:, rules.SHOWN_TOTAL]
+            rows["dose"] = world.doses(deciding)
+            has_budget = rows["shown"] < self.protocol.budget
+            rows["available"] = rows["reachable"] & has_budget
+            rows["probability"] = np.where(rows["available"], policy(rows), 0.0)
             rows["action"] = coins[here, number] < rows["probability"]
             for name in names:
                 log[name][here, number] = rows[name]
@@ -234,7 +236,7 @@ class PushTrial:
             copy: Index of the day of each time, (rows,).
 
         Returns:
-            Two arrays (rows,).
+            Array (2, rows).
         """
         tables = self.world.tables
         answered = np.full(state["status"].shape, np.inf)
@@ -250,7 +252,7 @@ class PushTrial:
         is_later = age > 0
         is_near = is_later & (age <= self.protocol.window)
         value = value[copy]
-        return (value * is_near).sum(axis=1), (value * is_later).sum(axis=1)
+        return np.stack([(value * is_near).sum(axis=1), (value * is_later).sum(axis=1)])
 
 
 def excursion_effect(
@@ -295,62 +297,47 @@ def excursion_effect(
     """
     from scipy.stats import t as student
 
-    names = dict.fromkeys([*moderators, *controls])
-    columns = ["person", "available", "probability", "action", outcome, *names]
-    require_columns(log, *columns, table_name="log")
+    names = dict.fromkeys(["intercept", *moderators, *controls])
+    require_columns(log, *COIN, outcome, *moderators, *controls, table_name="log")
+    log = log.assign(intercept=1.0)
+    available = log["available"].astype(bool)
     require(
-        not log.loc[~log["available"].astype(bool), "action"].any(),
+        not log["action"][~available].any(),
         "log has an action 1 in an unavailable row",
     )
-    rows = log[log["available"].astype(bool)]
-    a = rows["action"].to_numpy(float)
-    p = rows["probability"].to_numpy(float)
-    y = rows[outcome].to_numpy(float)
-    require(np.isin(a, (0, 1)).all(), "action must be 0 or 1 in each row")
+    rows = log[available]
+    y, a, p = rows[[outcome, "action", "probability"]].to_numpy(float).T
     require(
-        ((p > 0) & (p < 1)).all(),
-        "probability must be above 0 and below 1 in each available row",
+        (np.isin(a, (0, 1)) & (p > 0) & (p < 1)).all(),
+        "each available row needs an action 0 or 1, and a probability above 0 and below 1",
     )
     q = a.mean() if numerator is None else numerator
-    ones = np.ones(len(rows))
-    f = np.column_stack([ones, *(rows[name] for name in moderators)])
-    g = np.column_stack([ones, *(rows[name] for name in names)])
-    x = np.hstack([g, (a - q)[:, None] * f]).astype(float)
-    w = np.where(a == 1, q / p, (1 - q) / (1 - p))
+    validate_number("numerator", q, above=0, below=1)
+    effects = rows[["intercept", *moderators]].to_numpy(float)
+    x = np.hstack([rows[[*names]], (a - q)[:, None] * effects]).astype(float)
+    require(np.isfinite(x.sum() + y.sum()), "a value isn't a finite number")
+    people = rows.groupby("person").indices
+    width = x.shape[1]
+    freedom = len(people) - width
+    message = f"{width} coefficients need more people than that; got {len(people)}"
+    require(freedom > 0, message)
     require(
-        np.isfinite(x).all() and np.isfinite(y).all(),
-        "log has a value that isn't a finite number",
-    )
-    _, person = np.unique(rows["person"], return_inverse=True)
-    freedom = person.max() + 1 - x.shape[1]
-    require(
-        freedom > 0,
-        f"{x.shape[1]} coefficients need more people than that; got {person.max() + 1}",
-    )
-    require(
-        np.linalg.matrix_rank(x) == x.shape[1],
+        np.linalg.matrix_rank(x) == width,
         "a moderator or control is constant, or a combination of others",
     )
-    total = x.T @ (w[:, None] * x)
-    coefficients = np.linalg.solve(total, x.T @ (w * y))
+    weighted = np.where(a == 1, q / p, (1 - q) / (1 - p))[:, None] * x
+    products = weighted.T @ x
+    coefficients = np.linalg.solve(products, weighted.T @ y)
     residual = y - x @ coefficients
-    covariance = np.zeros_like(total)
-    order = np.argsort(person, kind="stable")
-    for own in np.split(order, np.cumsum(np.bincount(person))[:-1]):
-        weighted = w[own, None] * x[own]
-        others = total - x[own].T @ weighted
-        change = np.linalg.solve(others, weighted.T @ residual[own])
-        covariance += np.outer(change, change)
-    k = g.shape[1]
-    estimate = coefficients[k:]
-    error = np.sqrt(np.diag(covariance)[k:])
-    margin = student.ppf(0.975, freedom) * error
-    return pd.DataFrame(
-        {
-            "estimate": estimate,
-            "standard_error": error,
-            "low": estimate - margin,
-            "high": estimate + margin,
-        },
-        index=pd.Index(["intercept", *moderators], name="moderator"),
+    changes = []
+    for own in people.values():
+        others = products - weighted[own].T @ x[own]
+        changes.append(np.linalg.solve(others, weighted[own].T @ residual[own]))
+    errors = np.sqrt(np.square(changes).sum(axis=0))
+    table = pd.DataFrame(
+        {"estimate": coefficients, "standard_error": errors},
+        index=pd.Index([*names, "intercept", *moderators], name="moderator"),
     )
+    table = table.iloc[len(names) :]
+    margin = student.ppf(0.975, freedom) * table["standard_error"]
+    return table.assign(low=table["estimate"] - margin, high=table["estimate"] + margin)

@@ -149,8 +149,8 @@ class Push(UserWorld):
         With `habituation` h > 0, notifications shown earlier in the episode lower the probability p of an open to
         p / (p + (1 - p) exp(h D)): at the dose D the log-odds are lower by h D. The dose is the sum of
         2^(-age / 240 minutes) over the other notifications shown up to that moment. Those of the same moment count in
-        full, so showing many at once doesn't avoid it. The form and the half-life are ours; that frequent prompts lose
-        their effect is a finding of trials (Klasnja et al. 2019). `missed` and `spared` then depend on the earlier
+        full, so showing many at once doesn't avoid it. The form and the half-life are ours. In the trial HeartSteps the
+        effect of suggestions fell over the weeks (Klasnja et al. 2019). `missed` and `spared` then depend on earlier
         pushes, too: they are the answers at the dose on arrival.
 
     Start:
@@ -441,7 +441,7 @@ class Push(UserWorld):
         times = self.tables.times
         ages = times[moment, None] - times[state["since"]]
         was_shown = np.isin(state["status"], WAS_SHOWN)
-        parts = np.where(was_shown, 2 ** (-ages / rules.HALF_LIFE), 0.0)
+        parts = np.where(was_shown, np.exp2(-ages / rules.HALF_LIFE), 0.0)
         return parts.sum(axis=1)
 
     def make_info(
