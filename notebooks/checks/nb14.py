@@ -173,9 +173,7 @@ def weighted_centred_least_squares(excursion_effect):
         "Print W for one push and one silence, and compute both by hand",
     )
     _require_the_true_effects(excursion_effect)
-    return (
-        "Within 0.1 of the true effects, with an outcome model that is badly wrong."
-    )
+    return "Within 0.1 of the true effects, with an outcome model that is badly wrong."
 
 
 def _require_the_true_effects(excursion_effect):
@@ -449,7 +447,7 @@ def no_more_than_n_an_hour(may_push):
             require(
                 may_push(np.array([dose]), n)[0],
                 f"For n = {n} it forbids a push at dose {dose:.2f}, where fewer than {n} can be of the last hour",
-                "Each push of the last hour counts at least 2 ** (-60 / 240): below n times that, not all n can be so late",
+                "Each push of the last hour counts at least 2 ** (-60 / 240): the limit is n times that",
                 earned=1,
             )
     return "Each push of the last hour still counts 0.84 or more."
