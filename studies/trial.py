@@ -60,6 +60,7 @@ DIGITS = 4
 # Parts of a seed.
 DRAWING, ANSWERS, REPLAYS, BANDIT, JUDGING, EXAMPLE = range(6)
 
+DOSES = ("0 to 1", "1 to 2", "2 to 3", "3 or more")
 HISTORY = ("home", "dose", "shown", "hour")  # controls: known before the decision
 # Effects: outcome and moderators.
 EFFECTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -140,7 +141,7 @@ def sum_effects(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the sums of replayed rows, and of products with the dose, by user, place and whole doses."""
     rows = rows.assign(
         points=1,
-        doses=np.minimum(rows["dose"] // 1, 3),
+        doses=np.minimum(rows["dose"] // 1, 3).astype(int),
         dose_squared=rows["dose"] ** 2,
         effect_dose=rows["effect"] * rows["dose"],
         effect_rest_dose=rows["effect_rest"] * rows["dose"],
@@ -176,7 +177,8 @@ def true_effects(sums: pd.DataFrame) -> dict[tuple[str, str], float]:
 
 
 def truth_table(sums: pd.DataFrame) -> pd.DataFrame:
-    """Return mean effects by place and dose; all of either first. A standard error is over the pool's users."""
+    """Return mean effects by place and dose; all of either first. Errors are those of the simulation."""
+    repetitions = sums["repetition"].nunique()
     rows = []
     for place, doses in product((None, 1, 0), (None, 0, 1, 2, 3)):
         group = sums
@@ -184,21 +186,21 @@ def truth_table(sums: pd.DataFrame) -> pd.DataFrame:
             group = group[group["home"] == place]
         if doses is not None:
             group = group[group["doses"] == doses]
-        by_user = group.groupby("user")[["points", "effect", "effect_rest"]].sum()
-        points = by_user["points"].sum()
+        parts = group.groupby(["user", "repetition"])
+        parts = parts[["points", "effect", "effect_rest"]].sum()
+        points = parts["points"].sum()
         row = {
             "place": {None: "all", 1: "home", 0: "elsewhere"}[place],
-            "dose": "all" if doses is None else f"{doses} to {doses + 1}",
+            "dose": "all" if doses is None else DOSES[doses],
             "decisions": points,
         }
         for name in ("effect", "effect_rest"):
-            mean = by_user[name].sum() / points
-            deviation = by_user[name] - mean * by_user["points"]
-            row[name] = mean
-            row[f"{name}_error"] = np.sqrt((deviation**2).sum()) / points
+            row[name] = parts[name].sum() / points
+            residual = parts[name] - row[name] * parts["points"]
+            variance = repetitions * residual.groupby("user").var().sum()
+            row[f"{name}_error"] = np.sqrt(variance) / points
         rows.append(row)
-    table = pd.DataFrame(rows).round(DIGITS)
-    return table.replace({"dose": {"3 to 4": "3 or more"}})
+    return pd.DataFrame(rows).round(DIGITS)
 
 
 # ---------------------------------------------------------------- trials
