@@ -22,12 +22,11 @@ Their intervals are clustered by person as well.
 
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-import joblib
 import numpy as np
 import pandas as pd
 import typer
@@ -82,24 +81,28 @@ ESTIMATORS: dict[str, tuple[bool, tuple[str, ...]]] = {
 # ---------------------------------------------------------------- the people
 
 
-def pool_file() -> Path:
-    """Return the file of the pool's world in pushlab's cache."""
-    return cache_dir() / "trial_pool.joblib"
+def pool_folder() -> Path:
+    """Return the folder of the pool's users in pushlab's cache."""
+    return cache_dir() / "trial_pool"
 
 
 def write_pool() -> None:
-    """Make the users of the pool, and write push-v0 with all of them."""
-    with TemporaryDirectory() as folder:
-        for number in range(POOL):
-            share = (number + 0.5) / POOL
-            volume = round(VOLUMES[0] + share * (VOLUMES[1] - VOLUMES[0]))
-            rate = round(OPEN_RATES[0] + share * (OPEN_RATES[1] - OPEN_RATES[0]), 3)
-            name = f"p{number:02d}"
-            user = make_user(POOL_SEED + number, name, rate, volume)
-            write_user(user, Path(folder) / name)
-        people = [with_common_taste(user) for user in load_users(folder).values()]
-    world = Push(people, habituation=HABITUATION, max_age=0)
-    joblib.dump(world, pool_file())
+    """Make the users of the pool, and write their tables."""
+    for number in range(POOL):
+        share = (number + 0.5) / POOL
+        volume = round(VOLUMES[0] + share * (VOLUMES[1] - VOLUMES[0]))
+        rate = round(OPEN_RATES[0] + share * (OPEN_RATES[1] - OPEN_RATES[0]), 3)
+        name = f"p{number:02d}"
+        user = make_user(POOL_SEED + number, name, rate, volume)
+        write_user(user, pool_folder() / name, overwrite=True)
+
+
+@cache
+def load_pool() -> Push:
+    """Return push-v0 with all users of the pool. Each process reads them once."""
+    users = load_users(pool_folder()).values()
+    people = [with_common_taste(user) for user in users]
+    return Push(people, habituation=HABITUATION, max_age=0)
 
 
 def with_common_taste(user: Any) -> Any:
@@ -133,7 +136,7 @@ def replay_users(first: int, repetition: int) -> pd.DataFrame:
     """Return the replayed effects of all available decisions of some users, in sums by user, place and dose."""
     users = np.arange(first, min(first + USERS_PER_CELL, POOL))
     seed = part_seed(repetition, REPLAYS, first)
-    trial = PushTrial(joblib.load(pool_file()), users, days=DAYS * BLOCKS, seed=seed)
+    trial = PushTrial(load_pool(), users, days=DAYS * BLOCKS, seed=seed)
     return sum_effects(with_features(trial.replay(trial.run())))
 
 
@@ -229,7 +232,7 @@ def analyse(log: pd.DataFrame) -> list[dict[str, Any]]:
 
 def run_trials(first: int) -> pd.DataFrame:
     """Run trials with the seeds from `first` on, and return their estimates."""
-    world = joblib.load(pool_file())
+    world = load_pool()
     rows = []
     for seed in range(first, first + TRIALS_PER_CELL):
         log = with_features(draw_trial(world, seed, np.arange(POOL)).run())
@@ -325,7 +328,7 @@ def run_bandit(world: Push, seed: int) -> list[dict[str, Any]]:
 
 def run_bandits(first: int) -> list[dict[str, Any]]:
     """Run `run_bandit` with the seeds from `first` on."""
-    world = joblib.load(pool_file())
+    world = load_pool()
     rows = []
     for seed in range(first, first + TRIALS_PER_CELL):
         rows += run_bandit(world, seed)
@@ -334,7 +337,7 @@ def run_bandits(first: int) -> list[dict[str, Any]]:
 
 def example_log() -> pd.DataFrame:
     """Return the available decisions of a trial of 40 people, with the replayed effects, for the notebook."""
-    world = joblib.load(pool_file())
+    world = load_pool()
     trial = draw_trial(world, part_seed(0, EXAMPLE), np.arange(POOL))
     rows = with_features(trial.replay(trial.run()))
     names = ["person", "day", "number", "time", "shown", "dose", "home", "available"]

@@ -13,7 +13,6 @@ from pushlab.envs.credit.rules import (
     fit,
     logistic_loss,
     optimum,
-    promise_table,
     published_risk,
     retrain,
     stable_point,
@@ -135,14 +134,6 @@ def test_retraining_circles_for_large_epsilon():
     assert retraining_changes(wild, 60)[0][20:].min() > 0.1
     stable = stable_point(PEOPLE, wild)  # exists although retraining circles
     assert retrain(PEOPLE, stable, wild) == pytest.approx(stable, abs=1e-7)
-
-
-def test_promised_and_paid_losses():
-    row = promise_table(PEOPLE, 2.0).set_index("strength").loc[0.5]
-    theta = fit(PEOPLE.table, PEOPLE.labels, credit_config())
-    theta[PLACES] *= 0.5
-    assert row["promised"] == pytest.approx(naive_loss(PEOPLE.table, theta, 0.01))
-    assert row["paid"] == pytest.approx(naive_loss(shifted(theta, 2.0), theta, 0.01))
 
 
 # ------------------------------------------------------------ the environment

@@ -150,29 +150,12 @@ def test_the_intervals_of_a_trade_off_can_cross_runs_with_days():
     assert x.mean() == pytest.approx(mean)
 
 
-def test_parts_of_the_reward_are_the_last_sums_of_each_episode():
-    names = ["agent", "seed", "episode", "step"]
-    levels = [("a", "b"), range(3), range(4), (1, 2)]
-    log = pd.MultiIndex.from_product(levels, names=names).to_frame(index=False)
-    log["info.parts.opened"] = log["step"] * (log["episode"] + log["seed"])
-    log["info.parts.wait"] = -log["step"]
-    heights = {}
-    for ax in plots.reward_parts(log, window=2).axes:
-        title = ax.get_title("left")
-        heights[title] = ax.lines[-1].get_ydata().tolist()
-    # Two times episode plus seed: 2, 4, 6, 8 before the rolling mean of two.
-    assert heights["opened"] == [2, 3, 5, 7]
-    assert heights["wait"] == [-2] * 4
-    assert heights["all parts"] == [0, 1, 3, 5]
-
-
 @pytest.mark.parametrize(
     "call, message",
     [
         (lambda log: plots.policy_table(log, "rewrad"), "no column 'rewrad'; it has"),
         (lambda log: plots.curve_table(log, window=0), "at least 1 step, got 0"),
         (lambda log: plots.curve_table(log.drop(columns="seed")), "more than once"),
-        (plots.reward_parts, "begins with 'info.parts.'"),
     ],
 )
 def test_errors_name_the_argument_or_column(call, message):

@@ -211,16 +211,6 @@ PICTURES = {
         "learner, random, cost, reward, better",
         [4.0, 4.0 - 4.30265 / 3**0.5, 1.6],
     ),
-    "reward_parts": (
-        lambda: plots.reward_parts(make_log(), window=1),
-        "learner, random, opened, wait",
-        [2.2, 4.2, 6.2, -2.0, 0.2],
-    ),
-    "policy_map": (
-        lambda: plots.policy_map(make_engagements()),
-        "home, office, morning, evening, opened, dismissed, 0.75",
-        [0.05 + 0.9 * 0.25, 0.95, 1.05 + 0.9 * 0.75],
-    ),
     "arrivals": (lambda: plots.arrivals(make_engagements()), "Monday, Sunday"),
     "day_lanes": (
         lambda: plots.day_lanes(make_engagements(), "2019-02-18"),
@@ -475,24 +465,6 @@ def test_engagements_are_counted_by_day_hour_and_place():
     assert len(day) == 32
     assert day["posted"].is_monotonic_increasing
     assert day.groupby("app")["opened"].sum().tolist() == [3, 15]
-
-
-def test_a_policy_map_has_the_shares_of_the_listed_actions(good_picture):
-    log = table(
-        """place,  time,    action
-           home,   night,   2
-           home,   night,   0
-           home,   night,   2
-           home,   night,   2
-           office, morning, 0
-           office, morning, 9"""
-    )
-    picture = plots.policy_map(log, actions={2: "cache", 0: "show"})
-    texts = good_picture(picture)
-    assert {"morning", "night", "cache", "of 4", "show", "of 1"} <= set(texts)
-    widths = [bar.get_width() for bar in picture.axes[0].patches]
-    # The second cell has one decision, because action 9 isn't listed.
-    assert widths == pytest.approx([0.9 * 0.75, 0.9 * 0.25, 0.9])
 
 
 def test_tests_of_a_lifetime_have_means_and_intervals_over_episodes_or_lifetimes():

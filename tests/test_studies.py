@@ -1,10 +1,11 @@
 """The scripts in studies/ reproduce the stored rows."""
 
+import ast
 import os
 import subprocess
 import sys
 
-import joblib
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -49,6 +50,18 @@ def test_a_script_writes_the_stored_rows(tmp_path):
     check_rows(pd.read_csv(out), "rec/offpolicy", {"repetition": 0})
 
 
+def test_notebook_3_shows_the_functions_of_the_study():
+    path = STUDIES.parent / "notebooks" / "03_challenge_2_cold_start.ipynb"
+    cells = [cell.source for cell in nbformat.read(path, as_version=4).cells]
+    script = (STUDIES / "cold_start.py").read_text(encoding="utf-8")
+    shown = {"Learner", "Table", "loss", "gradients", "Adam", "Inputs", "Network"}
+    for node in ast.parse(script).body:
+        if getattr(node, "name", "") in shown:
+            assert ast.get_source_segment(script, node) in "\n".join(cells)
+            shown.remove(node.name)
+    assert not shown
+
+
 COLD_START = {"user": "omar", "agent": "Thompson", "seed": 1}
 ARRIVALS = {"user": "theo", "agent": "show all", "feedback": "none", "seed": 1}
 LIFETIME = {
@@ -65,6 +78,7 @@ slow = pytest.mark.slow
     ("script", "table", "atol", "labels"),
     [
         ("cold_start", "runs", 1e-4, COLD_START),
+        ("cold_start", "runs", 1e-4, COLD_START | {"agent": "network"}),
         ("managing_arrivals", "runs", 1e-4, ARRIVALS),
         pytest.param("lifelong", "tests", 2e-3, LIFETIME, marks=slow),
     ],
@@ -110,7 +124,7 @@ def test_true_effects_of_a_trial_are_projections_of_the_replayed_ones():
 def test_a_policy_learned_from_a_trial_is_reproduced():
     study = load_script("trial")
     study.write_pool()
-    rows = study.run_bandit(joblib.load(study.pool_file()), 3)
+    rows = study.run_bandit(study.load_pool(), 3)
     check_rows(rows, "studies/trial_bandit", {"trial": 3})
 
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from checks import Checks, require
+from checks import Checks, is_close, reject_mistakes, require
 from pushlab.metrics import estimate
 
 check = Checks("3 · Challenge 2")
@@ -427,6 +427,56 @@ def verdicts_of_a_study(verdicts, runs):
     )
 
 
+def _wavy_loss(weights):
+    return np.sin(weights).sum() * (weights**2).sum()
+
+
+@check(6, points=2)
+def slopes_of_a_loss(slopes):
+    weights = np.array([[0.3, -1.2, 2.0], [0.7, 0.1, -0.4]])
+    original = weights.copy()
+    step = 1e-3
+    answer = np.asarray(slopes(_wavy_loss, weights, step))
+    require(
+        answer.shape == weights.shape,
+        f"The result has the shape {answer.shape}, the weights {weights.shape}",
+        "Return one slope for each weight",
+    )
+    require(
+        answer.any(),
+        "Every slope is 0",
+        "Move one weight up in one copy of `weights`, and down in another",
+    )
+    require(
+        is_close(weights, original),
+        "The weights are not what they were before",
+        "Move a weight in a copy, or put it back",
+    )
+    exact = np.cos(weights) * (weights**2).sum() + 2 * np.sin(weights).sum() * weights
+    mistakes = [
+        (2 * exact, "Twice too large", "The two losses are 2 step apart"),
+        (-exact, "The sign is wrong", "The loss above minus the loss below"),
+        (
+            np.full(exact.shape, exact.sum()),
+            "All weights were moved at once",
+            "`weights[index]` is one weight: move only that one",
+        ),
+    ]
+    reject_mistakes(answer, mistakes, tolerance=1e-4)
+    require(
+        is_close(answer, exact, 1e-4) or not is_close(answer, exact, 0.05),
+        "The slopes are only roughly right",
+        "Move each weight to both sides: the error is much smaller than with one side",
+        earned=1,
+    )
+    require(
+        is_close(answer, exact, 1e-4),
+        f"The first slope is {answer[0, 0]:.3f}, not {exact[0, 0]:.3f}",
+        "Two losses, a step above and a step below one weight; their difference over 2 step",
+    )
+    return "One weight at a time, to both sides."
+
+
 USERS = 400
 STEPS = 1000
 
@@ -455,7 +505,7 @@ def constant_regrets(epsilon):
     return regrets(np.full(STEPS, epsilon))
 
 
-@check(6, points=3)
+@check(7, points=3)
 def a_schedule_of_your_own(epsilon_at):
     try:
         epsilons = np.array([epsilon_at(step) for step in range(STEPS)], float)

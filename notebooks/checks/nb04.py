@@ -201,7 +201,7 @@ def value_iteration_on_other_problems(value_iteration):
             (V < expected + 1e-3).all(),
             f"On a random problem it promises {V.max():.2f}; no policy earns more than "
             f"{expected.max():.2f}",
-            "P[s, a] holds the probability of each next state: weight by it.",
+            "Weight the values of the next states by P[s, a] and by gamma.",
         )
         require(
             is_close(V, expected, 1e-3),
@@ -459,7 +459,7 @@ def the_discount_of_the_flip(flip_at):
     require(
         np.ptp(answer) > 0.01,
         "It gives the same for every b",
-        "Let b be the reward of a push in busy.",
+        "Let b be the reward of a push in busy. Of two roots take the smaller one.",
     )
     require(
         not is_close(answer, flip(np.floor(values)), 0.005),

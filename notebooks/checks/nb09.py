@@ -194,7 +194,7 @@ def the_effect_by_regression(regression_effect):
     require(
         not is_close(answer, pooled[1]),
         f"One line for all gives {pooled[1]:.1f} on simulated units, where two lines give {effects.mean():.1f}",
-        "Its weight of the treatment is no average effect if effects differ. "
+        "The coefficient of the treatment is no average effect if effects differ. "
         "Fit a line to the treated, and another one to the others",
     )
     require(

@@ -3,7 +3,6 @@ from .agents import compare_policies as compare_policies
 from .agents import curve_table as curve_table
 from .agents import learning_curve as learning_curve
 from .agents import policy_table as policy_table
-from .agents import reward_parts as reward_parts
 from .agents import study_curves as study_curves
 from .agents import study_differences as study_differences
 from .agents import sweep_curve as sweep_curve
@@ -35,7 +34,6 @@ from .phones import inbox as inbox
 from .phones import phone as phone
 from .policies import learned_heatmap as learned_heatmap
 from .policies import learned_heatmap_table as learned_heatmap_table
-from .policies import policy_map as policy_map
 from .recommender import preference_map as preference_map
 from .recommender import shelf as shelf
 from .rooms import room as room

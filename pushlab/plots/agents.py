@@ -28,7 +28,6 @@ from pushlab.plots.style import (
     format_number,
     format_tick,
     house_style,
-    label_axes,
     label_line_ends,
     label_row_end,
     label_rows,
@@ -36,7 +35,6 @@ from pushlab.plots.style import (
     readable_name,
     round_limits,
     series_styles,
-    sheet,
     shorten,
 )
 from pushlab.utils.arguments import require, require_rows, validate_choice
@@ -256,7 +254,6 @@ def curve_table(
     return _mean_over_runs(curves).reset_index()
 
 
-PARTS = "info.parts."  # prefix of columns with parts of the reward
 MAX_POINTS = 250  # per line; dashes blur with more
 STUDY_AGENTS = ("Thompson", "LinUCB", "eps-greedy", "most opened", "random")
 
@@ -426,64 +423,6 @@ def study_curves(curves: pd.DataFrame, user: str, title: str = "") -> Figure:
     bound = rows.drop_duplicates("step").set_index("step")["reachable"]
     _draw_curves(ax, pd.concat(lines), "agent", "step", bound, is_share=True)
     return ax.figure
-
-
-@house_style()
-def reward_parts(
-    log: pd.DataFrame,
-    window: int = 10,
-    title: str = "Parts of the reward by agent",
-    subtitle: str = "",
-) -> Figure:
-    """Plot learning curves of the parts of the reward: one panel for their sum and one per part that isn't always 0.
-
-    Args:
-        log: A tidy log with columns that begin with "info.parts.". Rows are episodes, or steps with cumulative sums
-            since the beginning of the episode.
-        window: Episodes in the rolling mean.
-    """
-    parts = [name for name in log if str(name).startswith(PARTS)]
-    require(parts, f"log has no column that begins with {PARTS!r}")
-    total = PARTS + "all parts"
-    last = log.groupby(_run_index(log, "episode"), sort=False).tail(1)
-    last = last.assign(**{total: last[parts].sum(axis=1)})
-    columns = [total, *(name for name in parts if last[name].any())]
-    rows = -(-len(columns) // 4)
-    figure = sheet(9, 0.9 + 1.7 * rows, title, subtitle)
-    figure.get_layout_engine().set(w_pad=0.05, h_pad=0.08)
-    panels = figure.subplots(rows, 4, sharey=True).ravel()
-    styles = series_styles(log["agent"])
-    values = [0.0]
-    labels = []
-    for ax, column in zip(panels, columns):
-        label_axes(ax)
-        ax.set_title(readable_name(column.removeprefix(PARTS)), size=SMALL_SIZE)
-        ax.axhline(0, color=INK, lw=0.8, zorder=1)
-        table = curve_table(last, column, window=window, over="episode")
-        values.extend(table[["mean", "low", "high"]].to_numpy().ravel())
-        has_names = ax is panels[0] and len(styles) > 1
-        labels.append(_draw_part(ax, table, styles, has_names))
-        ax.set_xlim(0)
-        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
-    round_limits(panels[0].yaxis, np.nanmin(values), np.nanmax(values))
-    for ax, ends in zip(panels, labels):
-        label_line_ends(ax, ends)
-    for ax in panels[len(columns) :]:
-        ax.remove()
-    return figure
-
-
-def _draw_part(ax, table, styles, has_names):
-    """Draw a curve per agent and return the labels of their ends, with or without the agent's name."""
-    labels = []
-    for name, line in table.groupby("agent", sort=False):
-        plot_with_band(ax, line["episode"], line, styles[name], lw=1.8)
-        x, y = line[["episode", "mean"]].iloc[-1]
-        text = format_number(y)
-        if has_names:
-            text = f"{shorten(name, 12)} {text}"
-        labels.append((x, y, text, styles[name][0]))
-    return labels
 
 
 @house_style()

@@ -211,10 +211,10 @@ def promised_and_paid_loss(
     """Plot the promised and the paid loss of a score against the strength of its weights on changeable features.
 
     Args:
-        table: Result of `pushlab.envs.credit.rules.promise_table`.
+        table: Columns strength, from 0 to 2, promised, the loss before people have moved, and paid, the loss after it.
         strength: Strength at which both lines are marked.
         title: The main finding; by default the marked losses.
-        subtitle: Source of the numbers; by default the source of the table.
+        subtitle: Source of the numbers.
 
     Returns:
         A figure of 6 x 4 inches.
@@ -225,7 +225,7 @@ def promised_and_paid_loss(
     default_title = "Strength {:.2f}: {promised:.3f} promised, {paid:.3f} paid"
     ax = chart(
         title or default_title.format(strength, **marked),
-        subtitle or table.attrs.get("source", ""),
+        subtitle,
         "loss",
         "strength of the weights on what people can change",
     )

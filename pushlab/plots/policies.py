@@ -1,102 +1,24 @@
-"""Pictures of a policy's actions by place and time, and of an agent's expected beside the true probabilities."""
+"""A picture of an agent's expected beside the true probabilities."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
 from pushlab.plots.engagements import (
-    FEW,
     draw_heatmap,
-    label_cells,
-    merge_rare_values,
     ordered_values,
 )
 from pushlab.plots.style import (
-    GREY,
     INK,
-    LINE,
-    SHOWN,
-    SMALL_SIZE,
-    TEXT,
-    WAITING,
-    chart,
     house_style,
     label_axes,
     readable_name,
-    series_styles,
     sheet,
 )
-from pushlab.utils.arguments import require_columns, require_rows
-
-# Actions on notifications have the colours of their outcomes; other actions have those of series.
-ACTION_FILLS = {"show": SHOWN, "cache": WAITING, "dismiss": GREY}
-
-
-@house_style()
-def policy_map(
-    log: pd.DataFrame,
-    actions: Mapping | None = None,
-    title: str = "Actions by place and time",
-    subtitle: str = "pale: fewer than 10 decisions, with their number",
-) -> Figure:
-    """Draw a policy by place and time: in each cell the shares of the actions and the name of the most common one.
-
-    A cell with fewer than 10 decisions is pale and shows their number.
-
-    Args:
-        log: One row per decision, with the columns place, time and action.
-        actions: {value in the log: name} of the actions to draw. The default is all actions.
-    """
-    require_rows(log, "place", "time", "action")
-    actions = actions or {value: value for value in log["action"].unique()}
-    log = log[log["action"].isin(list(actions))]
-    names = list(actions.values())
-    fills = {name: style[0] for name, style in series_styles(names).items()}
-    fills |= ACTION_FILLS
-    cells = [merge_rare_values(log["place"]), merge_rare_values(log["time"])]
-    counts = pd.crosstab(*cells, rownames=["place"], colnames=["time"])
-    action_names = log["action"].map(actions).to_numpy()
-    shares = pd.crosstab(cells, action_names, normalize=0)
-    ax = chart(title, subtitle, size=(9, 1.7 + 0.46 * len(counts)))
-    label_cells(ax, counts)
-    ax.hlines(
-        range(len(counts)),
-        0,
-        counts.shape[1],
-        color=LINE,
-        lw=0.8,
-        zorder=0,
-    )
-    for (place, time), cell_shares in shares.reindex(columns=names).iterrows():
-        x = counts.columns.get_loc(time) + 0.05
-        y = counts.index.get_loc(place)
-        _draw_cell(ax, x, y, counts.loc[place, time], cell_shares, fills)
-    patches = [Patch(color=fills[name], label=name) for name in names]
-    ax.legend(
-        handles=patches,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=len(patches),
-    )
-    return ax.figure
-
-
-def _draw_cell(ax, x, y, count, shares, fills):
-    """Draw the name of the most common action, its share, and a bar of the shares of all actions."""
-    is_few = count < FEW
-    number = f"of {count}" if is_few else f"{shares.max():.2f}"
-    style = {"size": SMALL_SIZE, "color": TEXT if is_few else INK, "weight": "bold"}
-    ax.text(x, y + 0.45, shares.idxmax(), **style)
-    ax.text(x + 0.9, y + 0.45, number, ha="right", **style)
-    opacity = 0.3 if is_few else 1
-    for name, share in shares[shares > 0].items():
-        ax.barh(y + 0.65, 0.9 * share, 0.22, x, color=fills[name], alpha=opacity)
-        x += 0.9 * share
-
+from pushlab.utils.arguments import require_columns
 
 MAX_CONTEXTS = 60  # averaged for each column, spread evenly over the period
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
@@ -36,9 +36,6 @@ from pushlab.utils.arguments import (
     validate_number,
 )
 from pushlab.utils.compiled import compiled_fastmath, inlined
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WEIGHTS = (*FEATURES, BIAS)  # names of a classifier's weights, in the order of arrays
 MAX_PARAMETER = 1e6  # of epsilon and the penalty
@@ -322,9 +319,8 @@ def fit(
 
     if start is None:
         start = np.zeros(table.shape[1])
-    options = {"gtol": 1e-12}
     return minimize(
-        loss, start, jac=True, hess=hessian, method="trust-exact", options=options
+        loss, start, jac=True, hess=hessian, method="trust-exact", tol=1e-12
     ).x
 
 
@@ -344,36 +340,6 @@ def retrain(people: Borrowers, theta: ndarray, config: CreditConfig) -> ndarray:
     """Return the best weights for people who have moved in response to `theta` (11,): the paper's map G(theta)."""
     table = response_table(people, theta, config)
     return fit(table, people.labels, config, start=theta)
-
-
-def promise_table(people: Borrowers, epsilon: float = 1.0) -> pd.DataFrame:
-    """Compute the loss of a score before and after people respond to it, for weights of different strength.
-
-    The weights are the best ones for people who haven't moved. The weights of changeable features are multiplied by
-    `strength`: 0 leaves them out, 1 takes them as learned.
-
-    Args:
-        people: Borrowers.
-        epsilon: Distance that people move for a weight of 1, in standard units.
-
-    Returns:
-        DataFrame with the columns strength, from 0 to 2, promised, the loss before people have moved, and paid, the
-        loss after it. attrs["source"] describes the people.
-    """
-    import pandas as pd
-
-    config = credit_config({"epsilon": float(epsilon)})
-    strength = np.linspace(0.0, 2.0, 81)
-    past = fit(people.table, people.labels, config)
-    theta = np.repeat(past[None], len(strength), axis=0)
-    theta[:, config.changeable_indices] *= strength[:, None]
-    move = best_response(theta, config)
-    promised = published_risk(people, theta, 0 * move, config)["loss"]
-    paid = published_risk(people, theta, move, config)["loss"]
-    table = pd.DataFrame({"strength": strength, "promised": promised, "paid": paid})
-    source = f"{len(people):,} people, {people.source}, epsilon {epsilon:g}"
-    table.attrs["source"] = source
-    return table
 
 
 # ---------------------------------------------------------------- without memory

@@ -215,9 +215,8 @@ def upper_bounds(p, start, ranges):
     icor = low["industrial_capital_output_ratio"]
     consumed = low["fraction_of_industrial_output_allocated_to_consumption_constant"]
     investment = 0.95 / icor * max(0.0, 1.0 - consumed)
-    depreciation = 1.0 / high["average_lifetime_of_industrial_capital"]
-    growth = max(0.0, investment - depreciation)
-    industry = start[4] * np.exp(min(600.0, growth * span))
+    growth = investment - 1.0 / high["average_lifetime_of_industrial_capital"]
+    industry = start[4] * np.exp(np.clip(growth * span, 0.0, 600.0))
     output = 0.95 * industry / icor
     service = max(start[5], 0.3 * output * high["average_lifetime_of_service_capital"])
     services = service / low["service_capital_output_ratio"]

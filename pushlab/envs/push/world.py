@@ -441,8 +441,8 @@ class Push(UserWorld):
         times = self.tables.times
         ages = times[moment, None] - times[state["since"]]
         was_shown = np.isin(state["status"], WAS_SHOWN)
-        parts = np.where(was_shown, np.exp2(-ages / rules.HALF_LIFE), 0.0)
-        return parts.sum(axis=1)
+        parts = np.exp2(-ages / rules.HALF_LIFE)
+        return parts.sum(axis=1, where=was_shown)
 
     def make_info(
         self, core: Any, sums: Any, status: np.ndarray, time: Any, day: Any

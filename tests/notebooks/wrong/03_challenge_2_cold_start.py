@@ -91,16 +91,62 @@ def verdicts(ours, theirs):
     return words
 
 
-# %% 6 · a small constant
+# %% 6 · one side only
+def slopes(loss, weights, step=1e-5):
+    result = np.zeros_like(weights)
+    for index in np.ndindex(weights.shape):
+        up = weights.copy()
+        up[index] += step
+        result[index] = (loss(up) - loss(weights)) / step
+    return result
+
+
+# %% 6 · does not put the weight back
+def slopes(loss, weights, step=1e-5):
+    result = np.zeros_like(weights)
+    for index in np.ndindex(weights.shape):
+        weights[index] += step
+        above = loss(weights)
+        weights[index] -= 2 * step
+        result[index] = (above - loss(weights)) / (2 * step)
+    return result
+
+
+# %% 6 · divides by step
+def slopes(loss, weights, step=1e-5):
+    result = np.zeros_like(weights)
+    for index in np.ndindex(weights.shape):
+        move = np.zeros_like(weights)
+        move[index] = step
+        result[index] = (loss(weights + move) - loss(weights - move)) / step
+    return result
+
+
+# %% 6 · moves all weights
+def slopes(loss, weights, step=1e-5):
+    slope = (loss(weights + step) - loss(weights - step)) / (2 * step)
+    return np.full(weights.shape, slope)
+
+
+# %% 6 · right: adds a move
+def slopes(loss, weights, step=1e-5):
+    found = []
+    for move in step * np.eye(weights.size):
+        move = move.reshape(weights.shape)
+        found.append(loss(weights + move) - loss(weights - move))
+    return np.reshape(found, weights.shape) / (2 * step)
+
+
+# %% 7 · a small constant
 def epsilon_at(step):
     return 0.05
 
 
-# %% 6 · falls linearly
+# %% 7 · falls linearly
 def epsilon_at(step):
     return 1 - step / 1000
 
 
-# %% 6 · falls by half in 500 steps
+# %% 7 · falls by half in 500 steps
 def epsilon_at(step):
     return 0.2 / (1 + step / 500)
