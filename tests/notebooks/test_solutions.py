@@ -20,6 +20,7 @@ SLOW_EXERCISES = {
     "10_world_answers_back": (4, 5),
     "11_lifelong_metrics": (5,),
     "12_capstone": (4,),
+    "14_a_trial_on_a_phone": (4, 6),
 }
 
 
