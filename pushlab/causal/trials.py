@@ -288,7 +288,7 @@ def excursion_effect(
             are no more people than coefficients, or a moderator or control is constant or a combination of others.
 
     Source:
-        Boruvka et al. (2018), equations 7 and 8; Mancl & DeRouen (2001).
+        Boruvka et al. (2018); Mancl & DeRouen (2001).
 
     >>> log = pd.DataFrame({"person": np.arange(8) // 2, "available": True, "probability": 0.5,
     ...                     "action": [0, 1] * 4, "outcome": [0, 1, 0, 3, 0, 1, 0, 3]})
