@@ -11,8 +11,8 @@ PLAYER = ".widget-play button"
 CONTROL = "button.widget-button:text-matches('send|stand-by|sport|desk')"
 # {widget: numbers of the notebooks that have it}
 WIDGETS = {
-    SLIDER: "00 01 03 05 06 07 08 09 10 11 12 13",
-    PLAYER: "00 03 05 06 07 08 10",
+    SLIDER: "00 01 03 05 06 07 08 09 10 11 12",
+    PLAYER: "00 05 06 07 08 10",
     CONTROL: "00 05 06 07",
 }
 FAST = ("00", "10")
