@@ -11,7 +11,7 @@ PLAYER = ".widget-play button"
 CONTROL = "button.widget-button:text-matches('send|stand-by|sport|desk')"
 # {widget: numbers of the notebooks that have it}
 WIDGETS = {
-    SLIDER: "00 01 03 05 06 07 08 09 10 11 12",
+    SLIDER: "00 01 05 06 07 08 09 10 11 12",
     PLAYER: "00 05 06 07 08 10",
     CONTROL: "00 05 06 07",
 }
