@@ -45,7 +45,6 @@ from pushlab.logs.push_days import (
     evaluate_by_day,
     run_day,
 )
-from pushlab.logs.rollout import Episode, run_episode
 from pushlab.utils.seeds import part_seed
 
 AGENTS = {
@@ -177,6 +176,11 @@ def wellbeing(events: Any) -> dict[str, float]:
     }
 
 
+def total_reward(info: dict[str, Any]) -> float:
+    """Return the reward of an episode, from its last info."""
+    return sum(info[name] for name in info if name.startswith("parts."))
+
+
 def evaluate_limited(user: str, agent: Agent, seed: int) -> list[dict[str, Any]]:
     """Return a row per test day of a user, with its measures of well-being."""
     env = gym.make("pushlab/push-v0", user=user, days="test")
@@ -186,7 +190,7 @@ def evaluate_limited(user: str, agent: Agent, seed: int) -> list[dict[str, Any]]
         info = run_day(env, agent, day, day_seed, learn=False)
         row = {
             "day": day,
-            "reward": sum(info[name] for name in info if name.startswith("parts.")),
+            "reward": total_reward(info),
             "opens": info["opens"],
             "interruptions": info["shown"],
         }
@@ -219,11 +223,8 @@ def run_shared(seed: int) -> dict[str, Any]:
     for round_number in range(ROUNDS):
         for number, index in enumerate(rng.permutation(len(pairs)).tolist()):
             user, day = pairs[index]
-            options = {"user": user, "day": day}
             day_seed = part_seed(seed, TRAINING, round_number, number)
-            run_episode(
-                env, learner, day_seed, True, True, None, "steps", Episode(), options
-            )
+            run_day(env, learner, day, day_seed, learn=True, user=user)
     rows = []
     for user in USERS:
         for row in evaluate_limited(user, learner, seed):
@@ -257,7 +258,7 @@ def run_weeks(user: str, agent: str, seed: int) -> dict[str, Any]:
             row = {
                 "limit": limit,
                 "day": day,
-                "reward": sum(info[name] for name in info if name.startswith("parts.")),
+                "reward": total_reward(info),
                 "interruptions": info["shown"],
                 "night": len(at_night),
                 "moved": len(moved),

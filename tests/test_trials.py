@@ -225,6 +225,11 @@ def test_estimates_equal_weighted_fits_without_each_person(moderators, controls)
         ({"available": False}, {}, "an action 1 in an unavailable row"),
         ({"person": 1}, {}, "2 coefficients need more people than that; got 1"),
         ({"last": 1.0}, {"moderators": ["last"]}, "constant, or a combination"),
+        (
+            {"last": lambda log: (log["person"] == 3) * log["last"]},
+            {"controls": ["last"]},
+            "without person 3 a moderator or control is constant",
+        ),
         ({"outcome": np.nan}, {}, "isn't a finite number"),
         ({"action": 0.0}, {}, "numerator must be a number above 0 and below 1"),
         ({"action": 0.5}, {}, "needs an action 0 or 1"),

@@ -354,7 +354,8 @@ def the_gain_curve(gain_curve):
 
 @check(4, points=2)
 def power_and_people(power, people_needed):
-    ends = [(0.1, 0.5), (-0.2, 0.3), (-0.5, -0.1), (0.2, 0.9), (-0.1, 0.1)]
+    # Three above 0, one below, and two that include it.
+    ends = [(0.1, 0.5), (-0.2, 0.3), (-0.5, -0.1), (0.2, 0.9), (-0.1, 0.1), (0.3, 0.4)]
     calls = []
 
     def interval(people, rng):
@@ -362,10 +363,10 @@ def power_and_people(power, people_needed):
         return ends[(len(calls) - 1) % len(ends)]
 
     rng = np.random.default_rng(0)
-    answer = power(interval, 12, 50, rng)
+    answer = power(interval, 12, 60, rng)
     require(
-        len(calls) == 50,
-        f"For 50 trials `interval` was called {len(calls)} times",
+        len(calls) == 60,
+        f"For 60 trials `interval` was called {len(calls)} times",
         "One trial is one call of interval(people, rng)",
     )
     require(
@@ -383,26 +384,26 @@ def power_and_people(power, people_needed):
                 "A trial finds an effect if its interval does not include 0",
             ),
             (
-                0.4,
+                3 / 6,
                 "Intervals below 0 are not counted",
                 "An effect in the other direction is a finding, too",
             ),
             (
-                0.2,
+                1 / 6,
                 "Only intervals below 0 are counted",
                 "An interval above 0 is a finding, too",
             ),
             (
-                1 - 0.6,
+                2 / 6,
                 "This is the share of trials that find nothing",
                 "Count the intervals that do *not* include 0",
             ),
-            (30, "This is a number of trials", "Power is a share: divide by trials"),
+            (40, "This is a number of trials", "Power is a share: divide by trials"),
         ],
     )
     require(
-        is_close(answer, 0.6),
-        f"With 3 of 5 intervals beside 0 the power is {answer:.3g}, not 0.6",
+        is_close(answer, 4 / 6),
+        f"With 4 of 6 intervals beside 0 the power is {answer:.3g}, not 0.667",
         "Count the intervals that are above 0 or below 0, and divide by their number",
     )
     require(

@@ -285,7 +285,8 @@ def excursion_effect(
 
     Raises:
         ValueError: A column is missing, a probability isn't above 0 and below 1, an unavailable row has action 1, there
-            are no more people than coefficients, or a moderator or control is constant or a combination of others.
+            are no more people than coefficients, or a moderator or control is constant or a combination of others, also
+            if one person is left out.
 
     Source:
         Boruvka et al. (2018); Mancl & DeRouen (2001).
@@ -330,8 +331,12 @@ def excursion_effect(
     coefficients = np.linalg.solve(products, weighted.T @ y)
     residual = y - x @ coefficients
     changes = []
-    for own in people.values():
+    for name, own in people.items():
         others = products - weighted[own].T @ x[own]
+        require(
+            np.linalg.matrix_rank(others) == width,
+            f"without person {name} a moderator or control is constant",
+        )
         changes.append(np.linalg.solve(others, weighted[own].T @ residual[own]))
     errors = np.sqrt(np.square(changes).sum(axis=0))
     table = pd.DataFrame(

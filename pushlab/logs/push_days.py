@@ -17,10 +17,16 @@ EVALUATION_SEED_PART = (
 )
 
 
-def run_day(env: Any, agent: Agent, day: int, seed: int, learn: bool) -> dict:
-    """Run one day and return its last info. Without `learn` the agent neither learns nor explores."""
+def run_day(
+    env: Any, agent: Agent, day: int, seed: int, learn: bool, **options: Any
+) -> dict:
+    """Run one day and return its last info. Without `learn` the agent neither learns nor explores.
+
+    Args:
+        options: Other options of `reset`, such as user="mira".
+    """
     episode = Episode()
-    options = {"day": day}
+    options["day"] = day
     run_episode(env, agent, seed, learn, learn, None, "steps", episode, options)
     return episode.steps[-1].info
 

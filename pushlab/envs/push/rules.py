@@ -100,6 +100,7 @@ STATUSES = (
     "expired, spared",
 )
 AHEAD, IN_HAND, WAITING, SHOWN, UNSEEN, OPENED, REFUSED, MISSED, SPARED = range(9)
+WAS_SHOWN = (SHOWN, OPENED, REFUSED)
 EXPIRED_OFFSET = 2  # added to MISSED and SPARED
 
 # Parts of the reward, in the order of `pushlab.envs.push.world.WEIGHTS`.
@@ -136,8 +137,7 @@ def dose_at(moment, index, phone, tables):
     """Return the dose of the other notifications shown up to a moment: the sum of 2^(-age / HALF_LIFE)."""
     dose = 0.0
     for other in range(phone.core[N_ARRIVED]):
-        status = phone.status[other]
-        was_shown = status == SHOWN or status == OPENED or status == REFUSED
+        was_shown = phone.status[other] in WAS_SHOWN
         if was_shown and other != index and phone.since[other] <= moment:
             age = tables.times[moment] - tables.times[phone.since[other]]
             dose += 2 ** (-age / HALF_LIFE)

@@ -65,11 +65,6 @@ COUNTS = (
     "spared",
 )
 PART_INFOS = [f"parts.{part}" for part in WEIGHTS]
-WAS_SHOWN = (
-    rules.SHOWN,
-    rules.OPENED,
-    rules.REFUSED,
-)  # statuses that count in the dose
 # Info keys that depend on answers that the user never gave.
 COUNTERFACTUAL_INFOS = ("missed", "spared", "parts.missed", "parts.spared")
 
@@ -440,7 +435,7 @@ class Push(UserWorld):
         moment = np.minimum(core[:, rules.MOMENT], core[:, rules.END_MOMENT] - 1)
         times = self.tables.times
         ages = times[moment, None] - times[state["since"]]
-        was_shown = np.isin(state["status"], WAS_SHOWN)
+        was_shown = np.isin(state["status"], rules.WAS_SHOWN)
         parts = np.exp2(-ages / rules.HALF_LIFE)
         return parts.sum(axis=1, where=was_shown)
 
