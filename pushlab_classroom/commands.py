@@ -1,7 +1,4 @@
-"""The commands `pushlab class …`, `pushlab serve` and `pushlab hand-in`.
-
-Exit status: 0 for success, 1 for invalid input (with all issues on standard error), 2 for an invalid command.
-"""
+"""The commands `pushlab class …`, `pushlab serve` and `pushlab hand-in`."""
 
 import logging
 import os
@@ -11,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.utils.commands import dataclass_options, echo, exit_on_error
+from pushlab.utils.commands import Commands, dataclass_options, described, echo
 from pushlab_classroom.server import Limits
 
 class_app = typer.Typer(
-    no_args_is_help=True,
-    help="Manage a class whose teams play the challenges on the lecturer's server.",
+    cls=Commands,
+    help="Manage a class whose teams play the challenges.",
 )
+PAGE = "data/class/README"
 Class = Annotated[Path, typer.Argument(metavar="CLASS", help="Folder of the class.")]
 Seed = Annotated[
     str | None,
@@ -37,12 +35,18 @@ Tokens = Annotated[
 
 def register(app):
     """Add the commands of this package to the command `pushlab`."""
-    app.add_typer(class_app, name="class")
-    app.command()(serve)
-    app.command("hand-in")(hand_in)
+    app.add_typer(class_app, name="class", rich_help_panel="Teach")
+    serving = described("Teach", PAGE, "pushlab serve autumn --host 0.0.0.0")
+    app.command(**serving)(serve)
+    handing_in = described(
+        "Play", PAGE, "pushlab hand-in answers.csv --url http://10.0.0.5:8000"
+    )
+    app.command("hand-in", **handing_in)(hand_in)
 
 
-@class_app.command()
+@class_app.command(
+    **described(None, PAGE, "pushlab class new autumn --teams teams.csv")
+)
 def new(
     folder: Class,
     teams: Teams,
@@ -67,19 +71,18 @@ def new(
     from pushlab.utils.tables import read_table, text_rule
     from pushlab_classroom.administration import clean_names, new_class
 
-    with exit_on_error(1):
-        if tokens is not None and os.path.lexists(tokens):
-            raise FileExistsError(f"{tokens} already exists; choose another file")
-        names = read_table(teams, {"team": text_rule()})["team"]
-        names = clean_names(names, teams.name, first_row=2)
-        tokens_by_team = new_class(
-            folder, names, seed, episodes, per_quarter, days, name=folder.name
-        )
-        text = csv_text([["team", "token"], *map(list, tokens_by_team.items())])
-        if tokens is None:
-            typer.echo(text, nl=False)
-        else:
-            write_text(tokens, text, replace=False, mode=0o600)
+    if tokens is not None and os.path.lexists(tokens):
+        raise FileExistsError(f"{tokens} already exists\nchoose another --tokens")
+    names = read_table(teams, {"team": text_rule()})["team"]
+    names = clean_names(names, teams.name, first_row=2)
+    tokens_by_team = new_class(
+        folder, names, seed, episodes, per_quarter, days, name=folder.name
+    )
+    text = csv_text([["team", "token"], *map(list, tokens_by_team.items())])
+    if tokens is None:
+        typer.echo(text, nl=False)
+    else:
+        write_text(tokens, text, replace=False, mode=0o600)
     echo(
         f"{folder} is a class of {len(tokens_by_team)} teams. Give the teams {folder / 'handout'}, and each team its "
         f"token, which is stored nowhere else.\nStart the server with  pushlab serve {folder}",
@@ -87,30 +90,30 @@ def new(
     )
 
 
-@class_app.command()
+@class_app.command(**described(None, PAGE, "pushlab class token autumn 'team 9'"))
 def token(
     folder: Class, team: Annotated[str, typer.Argument(help="Name of the team.")]
 ) -> None:
     """Create a new token for a team and print it. The old one becomes invalid."""
     from pushlab_classroom.administration import new_token
 
-    with exit_on_error(1):
-        typer.echo(new_token(folder, team))
+    typer.echo(new_token(folder, team))
 
 
-@class_app.command()
+@class_app.command(**described(None, PAGE, "pushlab class close autumn"))
 def close(folder: Class) -> None:
     """Close a class for good: it accepts no more scored episodes or uploads, and the private halves are scored."""
     from pushlab_classroom.administration import close_class
 
-    with exit_on_error(1):
-        close_class(folder)
+    close_class(folder)
     typer.echo(
         f"{folder} is closed for good. For the final standings:  pushlab class board {folder}"
     )
 
 
-@class_app.command("export")
+@class_app.command(
+    "export", **described(None, PAGE, "pushlab class export autumn results")
+)
 def export_class(
     folder: Class,
     out: Annotated[Path, typer.Argument(help="New folder for the export.")],
@@ -118,12 +121,11 @@ def export_class(
     """Write the standings, and all episodes as logs for metrics and notebooks."""
     from pushlab_classroom.export import export
 
-    with exit_on_error(1):
-        export(folder, out)
+    export(folder, out)
     typer.echo(f"results written to {out}")
 
 
-@class_app.command("replay")
+@class_app.command("replay", **described(None, PAGE, "pushlab class replay autumn 12"))
 def replay_episode(
     folder: Class,
     episode: Annotated[
@@ -133,26 +135,24 @@ def replay_episode(
     """Replay an episode and compare it with the stored steps. Differences are printed, with exit status 1."""
     from pushlab_classroom.export import replay
 
-    with exit_on_error(1):
-        is_same, differences = replay(folder, episode)
+    is_same, differences = replay(folder, episode)
     if not is_same:
         typer.echo(differences.to_string())
         raise typer.Exit(1)
     typer.echo(f"the replay of episode {episode} is identical")
 
 
-@class_app.command()
+@class_app.command(**described(None, PAGE, "pushlab class board autumn"))
 def board(folder: Class) -> None:
     """Print the current standings."""
     from pushlab_classroom.database import ClassDatabase
     from pushlab_classroom.standings import standings
 
-    with exit_on_error(1):
-        table = standings(ClassDatabase(folder))
-        typer.echo(table.to_string(index=False, float_format="%.3f"))
+    table = standings(ClassDatabase(folder))
+    typer.echo(table.to_string(index=False, float_format="%.3f"))
 
 
-@dataclass_options(Limits)
+@dataclass_options(Limits, {})
 def serve(
     folder: Class,
     host: Annotated[
@@ -174,13 +174,12 @@ def serve(
     ] = False,
     **options: Any,
 ) -> None:
-    """Serve a class over HTTP, with a leaderboard, until Ctrl+C or SIGTERM."""
+    """Serve a class over HTTP, with a leaderboard, until Ctrl-C."""
     from pushlab_classroom.server import serve
 
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     limits = {name: value for name, value in options.items() if value is not None}
-    with exit_on_error(1):
-        serve(folder, host, port, Limits(**limits), behind_proxy)
+    serve(folder, host, port, Limits(**limits), behind_proxy)
 
 
 def hand_in(
@@ -189,12 +188,14 @@ def hand_in(
         str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")
     ],
 ) -> None:
-    """Submit answers to Challenge 1 to the server of a class. The token is $PUSHLAB_TOKEN, or a prompt asks for it."""
+    """Submit answers to the server of a class.
+
+    They are answers to Challenge 1. The token is $PUSHLAB_TOKEN, or a prompt asks for it.
+    """
     from pushlab_classroom.client import hand_in
 
     token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
-    with exit_on_error(1):
-        result = hand_in(answers, url, token)
+    result = hand_in(answers, url, token)
     for note in result["notes"]:
         echo(f"note: {note}")
     echo(

@@ -9,6 +9,7 @@ from pathlib import Path
 import gymnasium as gym
 import pandas as pd
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from pushlab import Challenge, data_dir, load_user
@@ -30,24 +31,95 @@ def run(*words, code=0):
     ("command", "code", "printed"),
     [
         ("--version", 0, "pushlab 0."),
-        ("envs", 0, ENVIRONMENTS[-1][0]),
+        ("list envs", 0, ENVIRONMENTS[-1][0]),
+        ("list users", 0, "mira Mira works in an office"),
+        ("list agents", 0, "RandomAgent Draws any allowed action"),
         ("data check mira", 0, "history: 2,903 notifications, 64.2% opened"),
         ("contexts mira --out contexts.csv", 0, "2,866 contexts of mira"),
+        ("contexts nobody --out new.csv", 1, "the shipped users are ines, mira"),
+        ("contexts mirra --out new.csv", 1, "did you mean 'mira'?"),
+        ("contexts mira --out old.csv", 1, "exists already replace it with --replace"),
+        ("contexts mira", 2, "missing option '--out'"),
+        ("data check", 2, "missing argument 'path'"),
         ("data check nobody", 1, "nobody"),
+        ("fly", 2, "no such command 'fly'"),
+        ("scoer", 2, "Did you mean 'score'"),
+        ("list agent", 2, "did you mean 'agents'?"),
         ("make-user --seed 1 --out new --name ../kim", 1, "'../kim'"),
-        ("contexts nobody --out new.csv", 1, "nobody"),
-        ("data check", 2, "Missing argument"),
-        ("fly", 2, "No such command"),
-        ("make-user --seed one --out new", 2, "--seed"),
-        ("score missing.csv --user mira", 2, "missing.csv"),
+        ("make-user --seed one --out new", 2, "'--seed'"),
+        ("score missing.csv --user mira", 2, "'missing.csv' does not exist"),
+        ("score old.csv --user mira --judge tre", 2, "did you mean 'tree'?"),
+        ("score old.csv --user mira --period tset", 1, "did you mean 'test'?"),
+        ("score . --user mira", 1, "there is no CSV file"),
+        ("sweep", 2, "give a FILE with a grid"),
+        ("sweep grid.yaml", 1, "did you mean 'LinearQ'?"),
+        ("sweep --status .", 1, "no results of a sweep"),
+        ("bench --agent LinQ --out new", 1, "did you mean 'LinearQ'?"),
+        ("bench --agent LinearQ --out new --tasks rom-4", 1, "did you mean 'room-4'?"),
+        ("lifelong .", 1, "there is no log"),
+        ("lifelong old.csv --transfer ration", 2, "did you mean 'ratio'?"),
+        ("experts clear shelf --experts new", 1, "there is no expert of 'shelf'"),
+        ("class board .", 1, "`pushlab class new` creates a class"),
+        ("hand-in old.csv", 2, "missing option '--url' (env var: 'PUSHLAB_URL')"),
     ],
 )
-def test_commands_print_their_result_and_end_with_their_code(
+def test_commands_print_their_result_or_an_error_and_a_remedy(
     command, code, printed, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert printed in run(*command.split(), code=code)
-    assert (tmp_path / "contexts.csv").exists() == command.startswith("contexts mira")
+    Path("old.csv.txt" if command.startswith("score .") else "old.csv").touch()
+    Path("grid.yaml").write_text("{agents: [LinaerQ], envs: [pushlab/push-v0], out: a}")
+    result = CliRunner().invoke(app, command.split())
+    assert result.exit_code == code, result.output
+    text = result.stderr if code else result.stdout
+    assert printed in " ".join(text.split())
+    if code:
+        error, *_, remedy = text.splitlines()
+        assert error.startswith("error: ") or command.startswith("score .")
+        assert " -h` shows an example" in remedy or "--replace" in remedy
+        assert not result.stdout
+    assert Path("contexts.csv").exists() == command.startswith("contexts mira --out c")
+
+
+def commands(group, name="pushlab"):
+    """Yield the name and the object of each command, with those of its groups."""
+    yield name, group
+    for word, command in getattr(group, "commands", {}).items():
+        yield from commands(command, f"{name} {word}")
+
+
+@pytest.mark.parametrize(("name", "command"), commands(get_command(app)))
+def test_help_fits_a_terminal_and_has_an_example_and_a_page(name, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = run_help(*name.split()[1:])
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "bool" not in printed
+    if not hasattr(command, "commands"):
+        assert f"\n    {name} " in printed
+        (page,) = re.findall(
+            r"More: https://pushlab.github.io/pushlab/(.+)\.html", printed
+        )
+        assert (PAGE.parents[1] / f"{page}.md").exists()
+
+
+def run_help(*words):
+    result = CliRunner().invoke(app, [*words, "-h"])
+    assert result.exit_code == 0
+    return result.output
+
+
+def test_help_sorts_commands_by_workflow():
+    sections = dict(re.findall(r"^(\w+):\n((?:  .*\n)+)", run_help(), re.M))
+    found = {
+        panel: re.findall(r"^  (\S+)", sections[panel], re.M)
+        for panel in ("Play", "Research", "Teach", "More")
+    }
+    assert found == {
+        "Play": ["contexts", "score", "hand-in"],
+        "Research": ["sweep", "bench", "lifelong", "experts", "data"],
+        "Teach": ["make-user", "serve", "class"],
+        "More": ["list", "warm"],
+    }
 
 
 def test_data_check_lists_the_issues_of_all_users(tmp_path):
@@ -109,7 +181,7 @@ def test_a_handout_has_no_answers_and_its_lecturer_scores_with_them(
     (script,) = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     exec(script, {})
     score = ("score", "answers.csv", "--user", "kim", "--no-pictures", "--data")
-    assert "the person who scores answers" in run(*score, handout, code=2)
+    assert "the person who scores answers" in run(*score, handout, code=1)
     printed = run(*score, private)
     assert "answers by truth" in printed
     assert "plausibility 1.000" in printed

@@ -13,7 +13,7 @@ import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
 from pushlab.experiments.sweep import sweep
-from pushlab.utils.commands import echo, exit_on_error
+from pushlab.utils.commands import echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
@@ -101,7 +101,7 @@ def sweep_command(
         typer.Argument(
             exists=True,
             dir_okay=False,
-            help="Grid in YAML or JSON: arguments of pushlab.sweep, such as agents, envs, seeds, out.",
+            help="Grid in YAML or JSON.",
         ),
     ] = None,
     out: Annotated[
@@ -109,12 +109,13 @@ def sweep_command(
         typer.Option(help="Folder for the results. By default `out` in the file."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Number of processes. By default all cores.")
+        int | None, typer.Option(min=1, help="Processes. By default all cores.")
     ] = None,
     cluster_address: Annotated[
         str | None,
         typer.Option(
             "--cluster",
+            metavar="local|ADDRESS|ray",
             help="Run on a cluster: `local`, the address of a dask scheduler (tcp://host:8786), or `ray`.",
         ),
     ] = None,
@@ -129,34 +130,35 @@ def sweep_command(
         ),
     ] = None,
 ) -> None:
-    """Run a grid of agents, environments and seeds.
+    r"""Run a grid of agents, environments and seeds.
+
+    The file has the arguments of `pushlab.sweep`, for example
+
+    \b
+    agents: [LinUCB, my_agents:Mine]
+    envs: [{env: pushlab/evalumap2-v0, each: {user: [mira, theo]}}]
+    seeds: 5
 
     Finished cells are stored, so the same command continues an interrupted run.
     """
     if status_folder is not None:
-        with exit_on_error(1):
-            has_no_failures = print_status(status_folder)
+        has_no_failures = print_status(status_folder)
         raise typer.Exit(0 if has_no_failures else 1)
     if file is None:
         raise typer.BadParameter("give a FILE with a grid, or a folder with --status")
-    with exit_on_error(1):
-        grid = read_grid(file)
-        folder = out or grid.pop("out", None)
-        if folder is None:
-            raise typer.BadParameter(
-                "give a folder for the results: --out FOLDER, or `out` in the file"
-            )
-        grid["out"] = folder
-        try:
-            with cluster(cluster_address):
-                sweep(**grid, workers=workers, fresh=fresh, strict=True)
-        except CellsFailed as error:
-            echo(error, err=True)
-            raise typer.Exit(1) from None
-        except KeyboardInterrupt:
-            echo("interrupted; run the same command again to continue", err=True)
-            raise typer.Exit(130) from None
-        print_status(folder)
+    grid = read_grid(file)
+    folder = out or grid.pop("out", None)
+    if folder is None:
+        raise typer.BadParameter(
+            "give a folder for the results: --out FOLDER, or `out` in the file"
+        )
+    grid["out"] = folder
+    try:
+        with cluster(cluster_address):
+            sweep(**grid, workers=workers, fresh=fresh, strict=True)
+    except CellsFailed as error:
+        raise ValueError(str(error)) from error
+    print_status(folder)
 
 
 def print_status(folder: Path | str) -> bool:
