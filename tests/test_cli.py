@@ -88,14 +88,14 @@ def commands(group, name="pushlab"):
         yield from commands(command, f"{name} {word}")
 
 
-@pytest.mark.parametrize(("name", "command"), commands(get_command(app)))
+@pytest.mark.parametrize(("name", "command"), [*commands(get_command(app))])
 def test_help_fits_a_terminal_and_has_an_example_and_a_page(name, command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     printed = run_help(*name.split()[1:])
     assert max(map(len, printed.splitlines())) <= 80
     assert "bool" not in printed
     if not hasattr(command, "commands"):
-        assert f"\n    {name} " in printed
+        assert f"\n    {name}" in printed
         (page,) = re.findall(
             r"More: https://pushlab.github.io/pushlab/(.+)\.html", printed
         )
