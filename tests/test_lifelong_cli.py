@@ -114,3 +114,22 @@ def test_experts_are_added_listed_used_and_cleared(folder, tmp_path):
 def test_errors_end_in_a_status_and_a_message(folder, arguments, message):
     words = [argument.format(folder) for argument in arguments]
     assert message in call("lifelong", *words, code=1)
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "code", "message"),
+    [
+        ("block_type,task,reward", [], 0, "measured by reward"),
+        ("block_type;task_name;return", [], 0, "measured by reward"),
+        ("block_type,task,score", ["--measure", "score"], 0, "measured by score"),
+        ("block_type,task,score", [], 1, "numeric columns are score; choose one with"),
+        ("block_type,name,reward", [], 1, "column task or task_name is missing; the"),
+    ],
+)
+def test_a_table_of_another_program(header, options, code, message, tmp_path):
+    separator = ";" if ";" in header else ","
+    rows = ["train a 1", "train a 2", "test a 2"]
+    lines = [header, *(row.replace(" ", separator) for row in rows)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join([*lines, ""]))
+    assert message in call("lifelong", path, *options, code=code)

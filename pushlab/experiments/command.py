@@ -18,6 +18,8 @@ from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
 NOT_IN_GRID = ("workers", "fresh", "progress", "strict")
+# Run by each worker: a terminal sends Ctrl-C to workers as well, but this process ends them.
+IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 GRID_KEYS = [
     name for name in inspect.signature(sweep).parameters if name not in NOT_IN_GRID
 ]
@@ -86,7 +88,9 @@ def cluster(address: str | None) -> Iterator[None]:
 
         scheduler: Any = address
         if address == "local":  # on any free port, since 8787 may be in use
-            scheduler = LocalCluster(threads_per_worker=1, dashboard_address=":0")
+            scheduler = LocalCluster(
+                threads_per_worker=1, dashboard_address=":0", preload=[IGNORE_CTRL_C]
+            )
         try:
             with Client(scheduler, timeout="10s"), parallel_config("dask"):
                 yield
@@ -130,16 +134,10 @@ def sweep_command(
         ),
     ] = None,
 ) -> None:
-    r"""Run a grid of agents, environments and seeds.
+    """Run a grid of agents, environments and seeds.
 
-    The file has the arguments of `pushlab.sweep`, for example
-
-    \b
-    agents: [LinUCB, my_agents:Mine]
-    envs: [{env: pushlab/evalumap2-v0, each: {user: [mira, theo]}}]
-    seeds: 5
-
-    Finished cells are stored, so the same command continues an interrupted run.
+    The file has the arguments of `pushlab.sweep`, such as {agents: [LinUCB, my_agents:Mine], envs:
+    [pushlab/evalumap2-v0], seeds: 5}. Finished cells are stored, so the same command continues an interrupted run.
     """
     if status_folder is not None:
         has_no_failures = print_status(status_folder)

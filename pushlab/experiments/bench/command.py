@@ -110,13 +110,16 @@ def _to_csv(table):
 
 
 def agent_label(name: str) -> str:
-    """Return the label of an agent: the name of its function, or of its module if the function is `make`.
+    """Return the label of an agent: its `name`, or else that of its function, or of its module if that is `make`.
 
-    >>> agent_label("pushlab.experiments.bench.agents:linear_q"), agent_label("my_agent:make")
-    ('linear-q', 'my-agent')
+    >>> agent_label("pushlab.experiments.bench.agents:linear_q")
+    'linear-q'
     >>> agent_label("RandomAgent")
-    'RandomAgent'
+    'random'
     """
+    own = getattr(load_factory(name), "name", None)
+    if isinstance(own, str):
+        return own
     module, _, make = name.rpartition(":")
     label = module.rpartition(".")[2] if make == "make" else make
     return label.replace("_", "-")
@@ -197,4 +200,6 @@ def bench(
     if reference is not None and failed.empty:
         add_rows(reference, scores, version)
     if len(failed):
-        raise typer.Exit(1)
+        raise ValueError(
+            f"{len(failed)} runs failed\n{out / 'failed.csv'} has their tracebacks; the same command runs them again"
+        )
