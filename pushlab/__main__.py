@@ -19,10 +19,9 @@ from pushlab.experiments.command import sweep_command
 from pushlab.lifetimes.command import experts_app, lifelong
 from pushlab.users.judges import MODELS, OPENINGS
 from pushlab.utils.cache import no_cache
-from pushlab.utils.commands import Commands, described, echo, one_of
+from pushlab.utils.commands import Commands, Workers, echo, one_of
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-FIRST_STEPS = ("pushlab list users", "pushlab contexts mira --out contexts.csv")
 app = typer.Typer(cls=Commands, rich_markup_mode=None, context_settings=SETTINGS)
 data = typer.Typer(cls=Commands, help="Check data sets, and collect facts.")
 
@@ -35,7 +34,7 @@ def _version(is_requested: bool):
         raise typer.Exit
 
 
-@app.callback(epilog=described(None, "docs/index", *FIRST_STEPS)["epilog"])
+@app.callback()
 def about(
     version: Annotated[
         bool,
@@ -47,7 +46,12 @@ def about(
         ),
     ] = False,
 ):
-    """Personalised notifications and sequential decisions: environments, data, metrics."""
+    """Personalised notifications and sequential decisions: environments, data, metrics.
+
+    Example: `pushlab contexts mira --out contexts.csv`
+
+    More: https://pushlab.github.io/pushlab/docs/index.html
+    """
 
 
 UsersOption = Annotated[
@@ -70,11 +74,7 @@ def _require_new(path: Path, replace: bool):
         )
 
 
-@data.command(
-    **described(
-        None, "docs/your_data", "pushlab data check mira", "pushlab data check myusers/"
-    )
-)
+@data.command()
 def check(
     path: Annotated[
         str,
@@ -91,7 +91,14 @@ def check(
         typer.Option(help="A schema's name or file; by default the matching one."),
     ] = None,
 ):
-    """Read a data set as the environments do, and print its load report or every issue."""
+    """Read a data set as the environments do, and print its load report or every issue.
+
+    Example: `pushlab data check mira`
+
+    Or: `pushlab data check myusers/`
+
+    More: https://pushlab.github.io/pushlab/docs/your_data.html
+    """
     from pushlab.datasets.reading import list_users, load_user
     from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
@@ -112,9 +119,7 @@ def check(
     raise_issues(issues)
 
 
-@data.command(
-    **described(None, "data/room/README", "pushlab data collect web --out places.csv")
-)
+@data.command()
 def collect(
     source: Annotated[
         str,
@@ -133,7 +138,12 @@ def collect(
     ] = 20,
     replace: ReplaceOption = False,
 ):
-    """Write a table of the usual places of objects, for the room, from ConceptNet's facts."""
+    """Write a table of the usual places of objects, for the room, from ConceptNet's facts.
+
+    Example: `pushlab data collect web --out places.csv`
+
+    More: https://pushlab.github.io/pushlab/data/room/README.html
+    """
     from pushlab.datasets.commonsense import (
         all_places,
         fetch_facts,
@@ -167,13 +177,7 @@ def collect(
     )
 
 
-@app.command(
-    **described(
-        "Play",
-        "docs/first_submission",
-        "pushlab contexts mira --out contexts.csv",
-    )
-)
+@app.command(rich_help_panel="Play")
 def contexts(
     user: Annotated[
         str,
@@ -184,7 +188,12 @@ def contexts(
     period: PeriodOption = "test",
     replace: ReplaceOption = False,
 ):
-    """Write the contexts of a challenge, to be answered, as CSV."""
+    """Write the contexts of a challenge, to be answered, as CSV.
+
+    Example: `pushlab contexts mira --out contexts.csv`
+
+    More: https://pushlab.github.io/pushlab/docs/first_submission.html
+    """
     from pushlab.challenges.challenge import Challenge
     from pushlab.utils.files import write_text
 
@@ -194,15 +203,7 @@ def contexts(
     typer.echo(f"{len(table):,} contexts of {user} were written to {out}")
 
 
-@app.command(
-    **described(
-        "Play",
-        "docs/first_submission",
-        "pushlab score answers.csv --user mira",
-        "pushlab score log.csv --user mira --challenge 2",
-        "pushlab score submissions/ --user kim --data users",
-    )
-)
+@app.command(rich_help_panel="Play")
 @no_cache()  # a scored agent could have stored a judge in the cache
 def score(
     submission: Annotated[
@@ -259,6 +260,14 @@ def score(
     """Score answers to a challenge, one file or a folder of files.
 
     The scorecard, or the leaderboard of a folder, is printed and written as JSON, CSV and PNG.
+
+    Example: `pushlab score answers.csv --user mira`
+
+    Or: `pushlab score log.csv --user mira --challenge 2`
+
+    Or: `pushlab score submissions/ --user kim --data users`
+
+    More: https://pushlab.github.io/pushlab/docs/first_submission.html
     """
     from pushlab.challenges.challenge import Challenge
 
@@ -269,10 +278,6 @@ def score(
     _ = task.panel
     _ = task.world if challenge == 1 else task.cold_start_world
     folder = out or Path("scores") / submission.stem
-    if submission.is_dir() and os.path.realpath(folder) == os.path.realpath(submission):
-        raise typer.BadParameter(
-            "--out must not be the folder of submissions, since the next run would score the leaderboard"
-        )
     if judge not in (None, "truth") and data is not None:
         typer.echo(
             f"these scores are for practice only: the judge {judge} can be fitted by anyone with the history",
@@ -324,43 +329,14 @@ def _score_each(submissions, arguments, folder, pictures):
         raise BadData(issues)
 
 
-app.command(
-    "sweep",
-    **described(
-        "Research",
-        "docs/sweeps",
-        "pushlab sweep grid.yaml --out results",
-        "pushlab sweep --status results",
-    ),
-)(sweep_command)
-app.command(
-    **described(
-        "Research",
-        "docs/benchmark",
-        "pushlab bench --agent LinUCB --out results --quick",
-        "pushlab bench --agent my_agent:make --out results",
-    )
-)(bench)
-app.command(
-    **described(
-        "Research",
-        "docs/lifelong_metrics",
-        "pushlab lifelong lifetime/ --output report",
-        "pushlab lifelong life.csv --measure score",
-    )
-)(lifelong)
+app.command("sweep", rich_help_panel="Research")(sweep_command)
+app.command(rich_help_panel="Research")(bench)
+app.command(rich_help_panel="Research")(lifelong)
 app.add_typer(experts_app, name="experts", rich_help_panel="Research")
 app.add_typer(data, name="data", rich_help_panel="Research")
 
 
-@app.command(
-    "make-user",
-    **described(
-        "Teach",
-        "docs/your_data",
-        "pushlab make-user --out users --name kim",
-    ),
-)
+@app.command("make-user", rich_help_panel="Teach")
 def make_user(
     out: Annotated[
         Path,
@@ -383,7 +359,12 @@ def make_user(
         typer.Option(help="Approximate number of notifications per quarter."),
     ] = None,
 ):
-    """Make a private user, whose answers aren't public."""
+    """Make a private user, whose answers aren't public.
+
+    Example: `pushlab make-user --out users --name kim`
+
+    More: https://pushlab.github.io/pushlab/docs/your_data.html
+    """
     import secrets
 
     from pushlab.users.synthesis import HANDOUT, make_user, write_private_user
@@ -404,58 +385,48 @@ def make_user(
     )
 
 
-def _users():
-    from pushlab.datasets.reading import list_users
-    from pushlab.utils.files import data_dir, read_json
-
-    for name in list_users():
-        yield name, read_json(data_dir() / "push" / name / "truth.json")["about"]
+LISTS = ("users", "agents", "envs")
 
 
-def _agents():
+@app.command("list", rich_help_panel="More")
+def list_names(
+    kind: Annotated[str, typer.Argument(help="What to list.", **one_of(LISTS))],
+):
+    """List the users, agents or environments of pushlab.
+
+    Example: `pushlab list users`
+
+    More: https://pushlab.github.io/pushlab/docs/index.html
+    """
     from pushlab import agents
-
-    for name in agents.__all__:
-        agent = getattr(agents, name)
-        if hasattr(agent, "act") and name != "Agent":
-            yield name, inspect.getdoc(agent).split("\n\n")[0].replace("\n", " ")
-
-
-def _envs():
+    from pushlab.datasets.reading import list_users, load_user
     from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
 
-    for name, _, description in (*ENVIRONMENTS, REMOTE_ENVIRONMENT):
-        yield name, description
+    if kind == "users":
+        rows = {name: load_user(name).truth["about"] for name in list_users()}
+    elif kind == "agents":
+        docs = {name: inspect.getdoc(getattr(agents, name)) for name in agents.__all__}
+        rows = {name: doc.split("\n\n")[0] for name, doc in docs.items()}
+    else:
+        rows = {name: text for name, _, text in (*ENVIRONMENTS, REMOTE_ENVIRONMENT)}
+    width = max(map(len, rows))
+    for name, description in rows.items():
+        typer.echo(f"{name:{width}}  {description}".replace("\n", " "))
 
 
-LISTS = {"users": _users, "agents": _agents, "envs": _envs}
-
-
-@app.command(
-    "list", **described("More", "docs/index", "pushlab list users", "pushlab list envs")
-)
-def list_names(
-    kind: Annotated[str, typer.Argument(help="What to list.", **one_of(list(LISTS)))],
-):
-    """List the users, agents or environments of pushlab."""
-    rows = list(LISTS[kind]())
-    width = max(len(name) for name, _ in rows)
-    for name, description in rows:
-        typer.echo(f"{name:{width}}  {description}")
-
-
-@app.command(**described("More", "docs/speed", "pushlab warm"))
+@app.command(rich_help_panel="More")
 def warm(
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, max=1024, help="Processes; by default one per core."),
-    ] = None,
+    workers: Workers = None,
 ):
     """Compile all worlds in advance.
 
     The loops of environments and agents are compiled when they are first used, which takes seconds each. This command
     compiles all of them, in about a minute on two cores, and stores the machine code on disk. Judges aren't stored:
     `pushlab score` fits them each time.
+
+    Example: `pushlab warm`
+
+    More: https://pushlab.github.io/pushlab/docs/speed.html
     """
     from pushlab.experiments.command import warm
 

@@ -8,14 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.utils.commands import Commands, dataclass_options, described, echo
+from pushlab.utils.commands import Commands, dataclass_options, echo
 from pushlab_classroom.server import Limits
 
 class_app = typer.Typer(
     cls=Commands,
     help="Manage a class whose teams play the challenges.",
 )
-PAGE = "data/class/README"
 Class = Annotated[Path, typer.Argument(metavar="CLASS", help="Folder of the class.")]
 Seed = Annotated[
     str | None,
@@ -36,17 +35,11 @@ Tokens = Annotated[
 def register(app):
     """Add the commands of this package to the command `pushlab`."""
     app.add_typer(class_app, name="class", rich_help_panel="Teach")
-    serving = described("Teach", PAGE, "pushlab serve autumn --host 0.0.0.0")
-    app.command(**serving)(serve)
-    handing_in = described(
-        "Play", PAGE, "pushlab hand-in answers.csv --url http://10.0.0.5:8000"
-    )
-    app.command("hand-in", **handing_in)(hand_in)
+    app.command(rich_help_panel="Teach")(serve)
+    app.command("hand-in", rich_help_panel="Play")(hand_in)
 
 
-@class_app.command(
-    **described(None, PAGE, "pushlab class new autumn --teams teams.csv")
-)
+@class_app.command()
 def new(
     folder: Class,
     teams: Teams,
@@ -66,7 +59,12 @@ def new(
     days: Annotated[int, typer.Option(help="Days in an episode of push-v0.")] = 7,
     tokens: Tokens = None,
 ) -> None:
-    """Create a class: private users, a hand-out, and a token for each team, which is shown only once."""
+    """Create a class: private users, a hand-out, and a token for each team, which is shown only once.
+
+    Example: `pushlab class new autumn --teams teams.csv`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab.utils.files import csv_text, write_text
     from pushlab.utils.tables import read_table, text_rule
     from pushlab_classroom.administration import clean_names, new_class
@@ -90,19 +88,29 @@ def new(
     )
 
 
-@class_app.command(**described(None, PAGE, "pushlab class token autumn 'team 9'"))
+@class_app.command()
 def token(
     folder: Class, team: Annotated[str, typer.Argument(help="Name of the team.")]
 ) -> None:
-    """Create a new token for a team and print it. The old one becomes invalid."""
+    """Create a new token for a team and print it. The old one becomes invalid.
+
+    Example: `pushlab class token autumn 'team 9'`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.administration import new_token
 
     typer.echo(new_token(folder, team))
 
 
-@class_app.command(**described(None, PAGE, "pushlab class close autumn"))
+@class_app.command()
 def close(folder: Class) -> None:
-    """Close a class for good: it accepts no more scored episodes or uploads, and the private halves are scored."""
+    """Close a class for good: it accepts no more scored episodes or uploads, and the private halves are scored.
+
+    Example: `pushlab class close autumn`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.administration import close_class
 
     close_class(folder)
@@ -111,28 +119,36 @@ def close(folder: Class) -> None:
     )
 
 
-@class_app.command(
-    "export", **described(None, PAGE, "pushlab class export autumn results")
-)
+@class_app.command("export")
 def export_class(
     folder: Class,
     out: Annotated[Path, typer.Argument(help="New folder for the export.")],
 ) -> None:
-    """Write the standings, and all episodes as logs for metrics and notebooks."""
+    """Write the standings, and all episodes as logs for metrics and notebooks.
+
+    Example: `pushlab class export autumn results`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.export import export
 
     export(folder, out)
     typer.echo(f"results written to {out}")
 
 
-@class_app.command("replay", **described(None, PAGE, "pushlab class replay autumn 12"))
+@class_app.command("replay")
 def replay_episode(
     folder: Class,
     episode: Annotated[
         int, typer.Argument(help="Id of the episode in episodes.csv of the export.")
     ],
 ) -> None:
-    """Replay an episode and compare it with the stored steps. Differences are printed, with exit status 1."""
+    """Replay an episode and compare it with the stored steps. Differences are printed, with exit status 1.
+
+    Example: `pushlab class replay autumn 12`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.export import replay
 
     is_same, differences = replay(folder, episode)
@@ -142,9 +158,14 @@ def replay_episode(
     typer.echo(f"the replay of episode {episode} is identical")
 
 
-@class_app.command(**described(None, PAGE, "pushlab class board autumn"))
+@class_app.command()
 def board(folder: Class) -> None:
-    """Print the current standings."""
+    """Print the current standings.
+
+    Example: `pushlab class board autumn`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.database import ClassDatabase
     from pushlab_classroom.standings import standings
 
@@ -174,7 +195,12 @@ def serve(
     ] = False,
     **options: Any,
 ) -> None:
-    """Serve a class over HTTP, with a leaderboard, until Ctrl-C."""
+    """Serve a class over HTTP, with a leaderboard, until Ctrl-C.
+
+    Example: `pushlab serve autumn --host 0.0.0.0`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.server import serve
 
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
@@ -191,6 +217,10 @@ def hand_in(
     """Submit answers to the server of a class.
 
     They are answers to Challenge 1. The token is $PUSHLAB_TOKEN, or a prompt asks for it.
+
+    Example: `pushlab hand-in answers.csv --url http://10.0.0.5:8000`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
     """
     from pushlab_classroom.client import hand_in
 

@@ -116,20 +116,20 @@ def test_errors_end_in_a_status_and_a_message(folder, arguments, message):
     assert message in call("lifelong", *words, code=1)
 
 
-@pytest.mark.parametrize(
-    ("header", "options", "code", "message"),
-    [
-        ("block_type,task,reward", [], 0, "measured by reward"),
-        ("block_type;task_name;return", [], 0, "measured by reward"),
-        ("block_type,task,score", ["--measure", "score"], 0, "measured by score"),
-        ("block_type,task,score", [], 1, "numeric columns are score; choose one with"),
-        ("block_type,name,reward", [], 1, "column task or task_name is missing; the"),
-    ],
-)
-def test_a_table_of_another_program(header, options, code, message, tmp_path):
+TABLES = """
+0 | block_type,task,reward | | measured by reward
+0 | block_type;task_name;return | | measured by reward
+0 | block_type,task,score | --measure score | measured by score
+1 | block_type,task,score | | numeric columns are score; choose one with `measure` (--measure
+1 | block_type,name,reward | | column task or task_name is missing; the file has block_type, name
+"""
+
+
+@pytest.mark.parametrize("case", TABLES.strip().splitlines())
+def test_a_table_of_another_program(case, tmp_path):
+    code, header, options, message = [part.strip() for part in case.split("|")]
     separator = ";" if ";" in header else ","
-    rows = ["train a 1", "train a 2", "test a 2"]
-    lines = [header, *(row.replace(" ", separator) for row in rows)]
+    rows = f"{header}\ntrain a 1\ntrain a 2\ntest a 2\n"
     path = tmp_path / "log.csv"
-    path.write_text("\n".join([*lines, ""]))
-    assert message in call("lifelong", path, *options, code=code)
+    path.write_text(rows.replace(" ", separator))
+    assert message in call("lifelong", path, *options.split(), code=int(code))

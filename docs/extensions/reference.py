@@ -179,8 +179,6 @@ def write_commands(app):
         title="Commands",
     )
     text = re.sub(r"^(#+) `(.*)`$", r"\1 \2", text, flags=re.M)
-    example = r"\x08\nExample:\n((?:  .*\n)+)More: (\S+)"
-    text = re.sub(example, r"```sh\n\1```\n\nMore: <\2>", text)
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text)
     # Options in sentences become code, so that two hyphens don't become a dash.
     text = re.sub(

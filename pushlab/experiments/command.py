@@ -13,7 +13,7 @@ import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
 from pushlab.experiments.sweep import sweep
-from pushlab.utils.commands import echo
+from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
@@ -112,9 +112,7 @@ def sweep_command(
         Path | None,
         typer.Option(help="Folder for the results. By default `out` in the file."),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes. By default all cores.")
-    ] = None,
+    workers: Workers = None,
     cluster_address: Annotated[
         str | None,
         typer.Option(
@@ -138,6 +136,12 @@ def sweep_command(
 
     The file has the arguments of `pushlab.sweep`, such as {agents: [LinUCB, my_agents:Mine], envs:
     [pushlab/evalumap2-v0], seeds: 5}. Finished cells are stored, so the same command continues an interrupted run.
+
+    Example: `pushlab sweep grid.yaml --out results`
+
+    Or: `pushlab sweep --status results`
+
+    More: https://pushlab.github.io/pushlab/docs/sweeps.html
     """
     if status_folder is not None:
         has_no_failures = print_status(status_folder)

@@ -12,7 +12,6 @@ from pushlab.metrics.lifelong.settings import CHOICES, Settings
 from pushlab.utils.commands import (
     Commands,
     dataclass_options,
-    described,
     echo,
     one_of,
     print_error,
@@ -37,7 +36,6 @@ Measure = Annotated[
         help="Measured column. By default the one named in the log, or reward.",
     ),
 ]
-PAGE = "docs/lifelong_metrics"
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
 
@@ -111,6 +109,12 @@ def lifelong(
     A CSV or TSV file has a row for each experience, in order of time, and the columns block_type (train or test), task
     (or task_name) and reward (or return, or the one that --measure names). It can have block (block_num), episode
     (exp_num), params (task_params), block_subtype, worker (worker_id), status (exp_status) and timestamp.
+
+    Example: `pushlab lifelong lifetime/ --output report`
+
+    Or: `pushlab lifelong life.csv --measure score`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
     """
     import matplotlib
 
@@ -219,10 +223,7 @@ def _expert_store(folder):
     return Experts(folder)
 
 
-@experts_app.command(
-    "add",
-    **described(None, PAGE, "pushlab experts add runs/shelf --experts experts"),
-)
+@experts_app.command("add")
 def add_expert(
     logdir: Annotated[
         Path,
@@ -234,7 +235,12 @@ def add_expert(
         bool, typer.Option("--replace", help="Replace all runs of the task.")
     ] = False,
 ) -> None:
-    """Add a run to the experts of its task."""
+    """Add a run to the experts of its task.
+
+    Example: `pushlab experts add runs/shelf --experts experts`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
+    """
     from pushlab.logs.files import read_log
 
     [path] = _lifetime_paths(logdir, False).values()
@@ -246,18 +252,19 @@ def add_expert(
     echo(f"{task}: {runs} runs, saturation {store.saturation(task):.6g}")
 
 
-@experts_app.command(
-    "list", **described(None, PAGE, "pushlab experts list --experts experts")
-)
+@experts_app.command("list")
 def list_experts(experts: Store = None) -> None:
-    """List the experts: task, number of runs, experiences, saturation value."""
+    """List the experts: task, number of runs, experiences, saturation value.
+
+    Example: `pushlab experts list --experts experts`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
+    """
     table = _expert_store(experts).list()
     echo(table.to_string(index=False) if len(table) else "there are no experts yet")
 
 
-@experts_app.command(
-    "clear", **described(None, PAGE, "pushlab experts clear shelf --experts experts")
-)
+@experts_app.command("clear")
 def clear_experts(
     task: Annotated[
         str | None, typer.Argument(help="Name of the task. By default all tasks.")
@@ -268,7 +275,12 @@ def clear_experts(
         typer.Option("--yes", "-y", help="Remove all experts without confirmation."),
     ] = False,
 ) -> None:
-    """Remove the experts of a task, or all experts."""
+    """Remove the experts of a task, or all experts.
+
+    Example: `pushlab experts clear shelf --experts experts`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
+    """
     store = _expert_store(experts)
     if task is None and store.tasks and not yes:
         names = ", ".join(store.tasks)

@@ -1,4 +1,4 @@
-"""Helpers of all commands: panels, examples, errors, choices, and options from a dataclass.
+"""Helpers of all commands: panels, errors, choices, and options from a dataclass.
 
 Every error is one line "error: …" and a second one that says what to do, on standard error.
 """
@@ -18,7 +18,11 @@ from typer.core import TyperGroup
 from pushlab.utils.arguments import suggestion
 from pushlab.utils.issues import BadData, printable
 
-BOOK = "https://pushlab.github.io/pushlab/"
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, max=1024, help="Processes. By default one per core."),
+]
+UsageError: Any = typer.BadParameter.__base__
 
 
 class Commands(TyperGroup):
@@ -29,20 +33,15 @@ class Commands(TyperGroup):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run a command line and exit with its status."""
+        extra["standalone_mode"] = False
         try:
-            status = super().main(*args, **extra | {"standalone_mode": False})
+            sys.exit(super().main(*args, **extra))
         except typer.Abort:
-            echo("aborted", err=True)
-            status = 1
-        except Exception as error:
-            if not hasattr(error, "format_message"):
-                raise
-            context = getattr(error, "ctx", None)
+            sys.exit("aborted")
+        except UsageError as error:
             message = error.format_message().removeprefix("Invalid value: ")
-            message = message[0].lower() + message[1:]
-            print_error(message, context.command_path if context else "pushlab")
-            status = 2
-        sys.exit(status)
+            print_error(message[0].lower() + message[1:], error.ctx.command_path)
+            sys.exit(2)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse arguments; without any, show the help."""
@@ -74,24 +73,16 @@ class Commands(TyperGroup):
 
 def print_error(error: Any, command: str) -> None:
     """Print an error, and the command's help as the remedy unless a second line of the message has one."""
-    message = error.args[0] if isinstance(error, KeyError) else error
-    text = f"error: {message}"
+    text = f"error: {error.args[0] if isinstance(error, KeyError) else error}"
     if "\n" not in text or isinstance(error, BadData):
         text += f"\n`{command} -h` shows an example and all options"
     echo(text, err=True)
 
 
-def described(panel: str | None, page: str, *examples: str) -> dict[str, Any]:
-    """Return arguments of `app.command`: its panel in the help, and examples and the book's page below the help."""
-    lines = [f"  {example}" for example in examples]
-    epilog = "\n".join(["\b", "Example:", *lines, f"More: {BOOK}{page}.html"])
-    return {"rich_help_panel": panel, "epilog": epilog}
-
-
 def one_of(choices: Sequence[str]) -> dict[str, Any]:
     """Return arguments of `typer.Option` for a choice, which the shell completes."""
 
-    def validate(value: str | None) -> str | None:
+    def validate(value):
         if value is not None and value not in choices:
             raise typer.BadParameter(
                 f"{value!r} is not one of {', '.join(choices)}{suggestion(value, choices)}"
@@ -100,7 +91,7 @@ def one_of(choices: Sequence[str]) -> dict[str, Any]:
 
     return {
         "metavar": "|".join(choices),
-        "autocompletion": lambda: list(choices),
+        "autocompletion": lambda: choices,
         "callback": validate,
     }
 
@@ -111,7 +102,7 @@ def echo(text: Any, err: bool = False) -> None:
 
 
 def dataclass_options(
-    settings: type, choices: dict[str, Sequence], **extra_help: str
+    settings: type, choices: dict, **extra_help: str
 ) -> Callable[[Callable], Callable]:
     """Return a decorator that replaces a command's **options by an option for each field of a dataclass.
 
@@ -142,10 +133,10 @@ def dataclass_options(
             if field.name == "window":  # a number, although its default is None
                 kind = float
             values = [value for value in choices.get(field.name, ()) if value]
+            choice = one_of(values) if values else {}
+            default = False if field.default is None else str(field.default)
             option = typer.Option(
-                help=help_texts[field.name],
-                show_default=False if field.default is None else str(field.default),
-                **(one_of(values) if values else {}),
+                help=help_texts[field.name], show_default=default, **choice
             )
             parameters.append(
                 inspect.Parameter(

@@ -32,7 +32,7 @@ from pushlab.experiments.bench.tasks import (
 from pushlab.experiments.cells import Cell, run_cells, status
 from pushlab.experiments.sweep import load_factory
 from pushlab.utils.arguments import require
-from pushlab.utils.commands import echo
+from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import write_text
 from pushlab.utils.tables import read_table, text_rule
 
@@ -168,9 +168,7 @@ def bench(
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Runs per task. By default 5, quick 3.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes. By default all cores.")
-    ] = None,
+    workers: Workers = None,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -181,6 +179,12 @@ def bench(
     """Run agents on the benchmark and compare them with shipped ones.
 
     `pushlab.experiments.bench.protocol` describes agents and rules, data/bench/README.md the tasks.
+
+    Example: `pushlab bench --agent LinUCB --out results --quick`
+
+    Or: `pushlab bench --agent my_agent:make --out results`
+
+    More: https://pushlab.github.io/pushlab/docs/benchmark.html
     """
     from pushlab.experiments.bench.report import write_report
 
