@@ -346,8 +346,8 @@ def make_user(
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Seed of the user, by default 128 random bits. Anyone who "
-            "guesses it can make the same user."
+            help="Seed of the user, by default 128 random bits. One below 2**64 "
+            "can be guessed, and with it the user."
         ),
     ] = None,
     open_rate: Annotated[
@@ -372,11 +372,6 @@ def make_user(
     user_seed = secrets.randbits(128) if seed is None else seed
     user = make_user(user_seed, name, open_rate=open_rate, per_quarter=per_quarter)
     write_private_user(user, out)
-    if seed is not None and seed < 2**64:
-        typer.echo(
-            "a seed below 2**64 can be guessed; without --seed it has 128 random bits",
-            err=True,
-        )
     typer.echo(
         f"hand out  {out / HANDOUT}: the history of {name}, and the contexts to answer\n"
         f"keep      {out / name}, which has the answers\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +19,6 @@ from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
 NOT_IN_GRID = ("workers", "fresh", "progress", "strict")
-# Run by each worker: a terminal sends Ctrl-C to workers as well, but this process ends them.
-IGNORE_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
 GRID_KEYS = [
     name for name in inspect.signature(sweep).parameters if name not in NOT_IN_GRID
 ]
@@ -88,9 +87,10 @@ def cluster(address: str | None) -> Iterator[None]:
 
         scheduler: Any = address
         if address == "local":  # on any free port, since 8787 may be in use
-            scheduler = LocalCluster(
-                threads_per_worker=1, dashboard_address=":0", preload=[IGNORE_CTRL_C]
-            )
+            # A terminal sends Ctrl-C to the workers, too; only this process handles it.
+            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            scheduler = LocalCluster(threads_per_worker=1, dashboard_address=":0")
+            signal.signal(signal.SIGINT, handler)
         try:
             with Client(scheduler, timeout="10s"), parallel_config("dask"):
                 yield

@@ -67,6 +67,7 @@ def lifelong(
         typer.Option(
             exists=True,
             dir_okay=False,
+            metavar="FILE",
             help="Python file that registers your own metrics. It is executed.",
         ),
     ] = None,
