@@ -400,7 +400,7 @@ def list_names(
     if kind == "users":
         rows = {name: load_user(name).truth["about"] for name in list_users()}
     elif kind == "agents":
-        docs = {name: inspect.getdoc(getattr(agents, name)) for name in agents.__all__}
+        docs = {name: inspect.getdoc(getattr(agents, name)) for name in dir(agents)}
         rows = {name: doc.split("\n\n")[0] for name, doc in docs.items()}
     else:
         rows = {name: text for name, _, text in (*ENVIRONMENTS, REMOTE_ENVIRONMENT)}

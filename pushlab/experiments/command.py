@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
 import signal
 from collections.abc import Iterator
@@ -93,7 +94,11 @@ def cluster(address: str | None) -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
         try:
             with Client(scheduler, timeout="10s"), parallel_config("dask"):
-                yield
+                try:
+                    yield
+                except KeyboardInterrupt:  # dask logs each task that is cut off
+                    logging.disable()
+                    raise
         finally:
             if address == "local":
                 scheduler.close()

@@ -65,7 +65,8 @@ class Commands(TyperGroup):
         panels = defaultdict(list)
         for name, command in self.commands.items():
             row = name, command.get_short_help_str(100)
-            panels[command.rich_help_panel or "Commands"].append(row)
+            panel = getattr(command, "rich_help_panel", None)
+            panels[panel or "Commands"].append(row)
         for panel, rows in panels.items():
             with formatter.section(panel):
                 formatter.write_dl(rows)
