@@ -115,7 +115,7 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
         return run_cells(cells, out, **options)["results"]
 
     Path("broken").touch()
-    words = "1 of 3 cells failed.*number 2: ValueError: no two"
+    words = "1 of 3 cells failed.*number 2\n.*ValueError: no two"
     with pytest.warns(UserWarning, match=words):
         rows = run(3)
     assert rows["number"].tolist() == [0, 0, 1, 1]
@@ -138,6 +138,8 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     assert len(calls()) == 10
     with pytest.raises(FileExistsError, match="has other files and no cells.json"):
         run(4, out=".")
+    with pytest.raises(CellsFailed, match="2 of 2 cells failed.*number 0; number 1"):
+        run(2, len, out=False)
     with pytest.raises(CellsFailed, match="worker process ended.*number 0"):
         run(1, mine.die, workers=2)
 

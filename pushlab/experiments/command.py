@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
-from pushlab.experiments.sweep import sweep
+from pushlab.experiments.sweep import search_working_directory, sweep
 from pushlab.utils.commands import echo, exit_on_error
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
@@ -85,6 +85,7 @@ def cluster(address: str | None) -> Iterator[None]:
         from dask.distributed import Client, LocalCluster
 
         scheduler: Any = address
+        search_working_directory()  # before workers start, since they get this path
         if address == "local":  # on any free port, since 8787 may be in use
             scheduler = LocalCluster(threads_per_worker=1, dashboard_address=":0")
         try:
