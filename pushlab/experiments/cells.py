@@ -256,8 +256,7 @@ def labels_text(labels):
 
 def _first_labels(cells):
     """Return the labels of the first five cells as text."""
-    texts = [labels_text(cell.labels) for cell in cells[:5]]
-    return "; ".join(texts) + "; …" * (len(cells) > 5)
+    return "; ".join(labels_text(cell.labels) for cell in cells[:5])
 
 
 _module_times: dict[str, float] = {}  # of the modules that joblib's processes loaded

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pushlab.experiments.bench.tasks import QUICK, read_reference, task_table
+from pushlab.experiments.bench.tasks import read_reference, task_table
 from pushlab.metrics import estimate
 from pushlab.plots.scores import format_score
 from pushlab.utils.files import read_text, write_text
@@ -64,7 +64,6 @@ def write_report(
     page = {
         "agent": agent,
         "version": version,
-        "is_quick": version == QUICK,
         "n_tasks": len(tasks),
         "missing": missing[["task", "seed", "reason"]].values.tolist(),
         "versions": _versions(),
