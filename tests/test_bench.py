@@ -50,7 +50,7 @@ def test_the_command_writes_scores_a_report_and_reference_rows(tmp_path, monkeyp
     assert pd.read_csv("out/unfit.csv")["task"].tolist() == ["room-4"]
     page = (tmp_path / "out" / "report.html").read_text()
     cells = cells_of(page)
-    assert "credit, 1.00 [1.00, 1.00], surely above, −0.4922, 3" in cells
+    assert "credit, surely above, 1.00 [1.00, 1.00], −0.4922, 3" in cells
     assert "room-4, all, is not for tasks with memory" in cells
     assert page.count("data:image/png;base64,") == 2
 
@@ -233,13 +233,13 @@ def test_the_report_has_the_numbers_worked_out_by_hand(tmp_path, monkeypatch):
         # The middle two of 0, 0.25, 0.5 and 1; the gap is (0.5 + 0 + 0.75 + 1) / 4.
         r"mean 0\.38 \[.*\], optimality gap 0\.56 \[.*\], over 2 of 3",
         # 25.4517, t with one degree of freedom at 97.5 %, times the standard error 0.25.
-        r"phone, 0\.75 \[−5\.61, 7\.11\], –, 17\.5, 2\n",
+        r"phone, –, 0\.75 \[−5\.61, 7\.11\], 17\.5, 2\n",
         # Over the phone alone, linucb's only task: of four pairs one is lost, one tied.
         r"linucb, 1, 0\.75 \[.*\], 0\.62 \[.*\], 0\.62 \[",
         r"patient, all, needs a\|Box",
     ]
     assert [one for one in patterns if not re.search(one, page(MINE))] == []
     # A failed run counts as the lowest known score: the mean of 0.25 and random's -4.
-    assert re.search(r"room, −1\.88 \[.*, 2, 1 failed", page(MINE[:3], FAILED))
-    assert "phone, 0.50, –, 15, 1" in page(MINE[:1])  # one run has no interval
+    assert re.search(r"room, –, −1\.88 \[.*, 2, 1 failed", page(MINE[:3], FAILED))
+    assert "phone, –, 0.50, 15, 1" in page(MINE[:1])  # one run has no interval
     assert "None of the 3 tasks" in page(MINE[:0])
