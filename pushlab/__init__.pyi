@@ -11,6 +11,7 @@ from .challenges.submissions import score_file as score_file
 from .datasets.reading import list_users as list_users
 from .datasets.reading import load_user as load_user
 from .datasets.reading import load_users as load_users
+from .envs import register as register
 from .envs.world import World as World
 from .experiments.sweep import sweep as sweep
 from .lifetimes.experts import Experts as Experts

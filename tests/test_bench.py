@@ -48,10 +48,17 @@ def test_the_command_writes_scores_a_report_and_reference_rows(tmp_path, monkeyp
     assert scores["normalised"].tolist() == pytest.approx([0.999996] * 3, abs=1e-6)
     assert pd.read_csv("rows.csv")["score"].tolist() == [-0.492242245] * 3
     assert pd.read_csv("out/unfit.csv")["task"].tolist() == ["room-4"]
-    page = (tmp_path / "out" / "report.md").read_text()
-    assert "| credit | −0.4922 [−0.4922, −0.4922] | 1.00 " in page
-    assert "| room-4 | all | is not for tasks with memory" in page
-    assert len([*(tmp_path / "out").glob("*.png")]) == 2
+    page = (tmp_path / "out" / "report.html").read_text()
+    cells = cells_of(page)
+    assert "credit, surely above, 1.00 [1.00, 1.00], −0.4922, 3" in cells
+    assert "room-4, all, is not for tasks with memory" in cells
+    assert page.count("data:image/png;base64,") == 2
+
+
+def cells_of(page):
+    """Return the rows of a page's tables, one per line, with commas between cells."""
+    rows = re.sub(r"</t[hd]>\s*<t[hd][^>]*>", ", ", page)
+    return re.sub(r"<[^>]*>", "", rows)
 
 
 RAISES = """
@@ -218,19 +225,21 @@ def test_the_report_has_the_numbers_worked_out_by_hand(tmp_path, monkeypatch):
 
     def page(scores, failed=FAILED[:0]):
         tables = {"scores": scores, "unfit": UNFIT, "failed": failed}
-        return report.write_report(tmp_path, tables, "mine", QUICK).read_text()
+        return cells_of(
+            report.write_report(tmp_path, tables, "mine", QUICK).read_text()
+        )
 
     patterns = [
         # The middle two of 0, 0.25, 0.5 and 1; the gap is (0.5 + 0 + 0.75 + 1) / 4.
         r"mean 0\.38 \[.*\], optimality gap 0\.56 \[.*\], over 2 of 3",
-        # Half the width is 12.7062, t with one degree of freedom, times the standard error 2.5.
-        r"\| phone \| 17\.5 \[−14\.3, 49\.3\] \| 0\.75 \[",
+        # 25.4517, t with one degree of freedom at 97.5 %, times the standard error 0.25.
+        r"phone, –, 0\.75 \[−5\.61, 7\.11\], 17\.5, 2\n",
         # Over the phone alone, linucb's only task: of four pairs one is lost, one tied.
-        r"\| linucb \| 1 \| 0\.75 \[.*\| 0\.62 \[.*\| 0\.62 \[",
-        r"\| patient \| all \| needs a\\\|Box \|",
+        r"linucb, 1, 0\.75 \[.*\], 0\.62 \[.*\], 0\.62 \[",
+        r"patient, all, needs a\|Box",
     ]
     assert [one for one in patterns if not re.search(one, page(MINE))] == []
     # A failed run counts as the lowest known score: the mean of 0.25 and random's -4.
-    assert re.search(r"\| room \| −1\.88 \[.*\| 2 \| 1 \|", page(MINE[:3], FAILED))
-    assert "| phone | 15 | 0.50 | 1 | 0 |" in page(MINE[:1])  # one run has no interval
+    assert re.search(r"room, –, −1\.88 \[.*, 2, 1 failed", page(MINE[:3], FAILED))
+    assert "phone, –, 0.50, 15, 1" in page(MINE[:1])  # one run has no interval
     assert "None of the 3 tasks" in page(MINE[:0])

@@ -46,6 +46,7 @@ def run_python(*arguments, **options):
     command = [sys.executable, *arguments]
     result = subprocess.run(command, capture_output=True, text=True, **options)
     assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def test_the_example_in_the_readme_runs():
@@ -71,10 +72,12 @@ def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
             continue
         if block["kind"] == "python":
             code = block["text"].replace("seeds=5, steps=500", "seeds=2, steps=40")
-            run_python("-c", code)
+            output = run_python("-c", code)
         if block["kind"] == "sh":
             for command in commands(block["text"]):
-                run_command(*command)
+                output = run_command(*command)
+        if block["kind"] == "text":
+            assert block["text"] in output
 
 
 def commands(text):
@@ -85,11 +88,11 @@ def commands(text):
 
 def run_command(program, *arguments):
     if program == "python":
-        run_python(*arguments)
-        return
+        return run_python(*arguments)
     assert program == "pushlab", f"give a reason not to run {program}"
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, f"{arguments}\n{result.output}"
+    return result.output
 
 
 def recipes():

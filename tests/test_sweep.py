@@ -35,9 +35,25 @@ import os
 import time
 from pathlib import Path
 
+import gymnasium as gym
+
 from pushlab.agents import Agent
 
 ACTION = 0
+
+
+class Still(gym.Env):
+    observation_space = action_space = gym.spaces.Discrete(1)
+
+    def reset(self, seed=None, options=None):
+        return 0, {}
+
+    def step(self, action):
+        return 0, float(ACTION), False, False, {}
+
+
+if "me/Still-v0" not in gym.registry:
+    gym.register("me/Still-v0", "mine:Still", disable_env_checker=True)
 
 
 class Mine(Agent):
@@ -115,7 +131,7 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
         return run_cells(cells, out, **options)["results"]
 
     Path("broken").touch()
-    words = "1 of 3 cells failed.*number 2: ValueError: no two"
+    words = "1 of 3 cells failed.*number 2\n.*ValueError: no two"
     with pytest.warns(UserWarning, match=words):
         rows = run(3)
     assert rows["number"].tolist() == [0, 0, 1, 1]
@@ -138,11 +154,13 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
     assert len(calls()) == 10
     with pytest.raises(FileExistsError, match="has other files and no cells.json"):
         run(4, out=".")
+    with pytest.raises(CellsFailed, match="2 of 2 cells failed.*number 0; number 1"):
+        run(2, len, out=False)
     with pytest.raises(CellsFailed, match="worker process ended.*number 0"):
         run(1, mine.die, workers=2)
 
 
-def test_an_edited_agent_runs_again_and_alone(mine):
+def test_an_edited_agent_or_world_runs_again_and_alone(mine):
     for added, files, action in (("", 2, 0), ("ACTION = 2\n", 3, 2)):
         Path("mine.py").write_text(MINE + added)
         agents = [importlib.reload(mine).Mine, "GreedyItem"]
@@ -150,11 +168,10 @@ def test_an_edited_agent_runs_again_and_alone(mine):
         log = sweep(agents, ["pushlab/RECEnv-v0"], **options)
         assert set(log["action"][log["agent"] == "Mine"]) == {action}
         assert len([*Path("out", "cells").glob("*.json")]) == files
-
-
-def test_labels_are_text():
-    options = {"envs": ["pushlab/RECEnv-v0"], "out": False, **QUIET}
-    assert sweep({1: RandomAgent}, **options)["agent"].tolist() == ["1"]
+        own = {1: RandomAgent}, ["mine:me/Still-v0"]
+        log = sweep(*own, steps=3, out="own", **QUIET)
+        expected = [["Still-v0", "1", 3.0 * action]]
+        assert log[["env", "agent", "return"]].to_numpy().tolist() == expected
 
 
 def test_lifetimes_are_cells():

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import gymnasium as gym
+
 # (id, world, summary). The docstring of the world documents the environment.
 ENVIRONMENTS = (
     (
@@ -77,26 +79,35 @@ REMOTE_ENVIRONMENT = (
 MAX_EPISODE_STEPS = {"pushlab/RoomEnv-v0": 1000}
 
 
+def register(id: str, world: Any, max_episode_steps: int | None = None) -> None:
+    """Register a world of your own with Gymnasium, for `gym.make` and native batches of `gym.make_vec`.
+
+    Args:
+        id: Such as "me/Queue-v0".
+        world: A subclass of World, or "module:Class". Its arguments are those of `gym.make`.
+        max_episode_steps: Steps after which an episode is truncated; None for no limit beyond the world's.
+    """
+    gym.register(
+        id,
+        entry_point="pushlab.envs.env:Env",
+        vector_entry_point="pushlab.envs.vector_env:VectorEnv",
+        kwargs={"world": world},
+        max_episode_steps=max_episode_steps,
+    )
+
+
 def register_all() -> None:
     """Register every id with Gymnasium. Entry points are strings, to keep the import light."""
-    from gymnasium.envs.registration import register, registry
-
+    if REMOTE_ENVIRONMENT[0] in gym.registry:  # after a reload
+        return
     for name, world, _ in ENVIRONMENTS:
-        if name not in registry:
-            register(
-                name,
-                entry_point="pushlab.envs.env:Env",
-                vector_entry_point="pushlab.envs.vector_env:VectorEnv",
-                kwargs={"world": world},
-                max_episode_steps=MAX_EPISODE_STEPS.get(name),
-            )
-    if REMOTE_ENVIRONMENT[0] not in registry:
-        register(
-            REMOTE_ENVIRONMENT[0],
-            entry_point="pushlab.envs:RemoteEnv",
-            vector_entry_point="pushlab.envs:RemoteVectorEnv",
-            nondeterministic=True,  # the server ignores the seed
-        )
+        register(name, world, MAX_EPISODE_STEPS.get(name))
+    gym.register(
+        REMOTE_ENVIRONMENT[0],
+        entry_point="pushlab.envs:RemoteEnv",
+        vector_entry_point="pushlab.envs:RemoteVectorEnv",
+        nondeterministic=True,  # the server ignores the seed
+    )
 
 
 def __getattr__(name: str) -> Any:

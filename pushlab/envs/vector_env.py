@@ -82,7 +82,7 @@ class VectorEnv(GymVectorEnv):
         self.outcome: dict | None = None
         self._elapsed = np.zeros(num_envs, np.int64)
         self._is_over = np.zeros(num_envs, bool)
-        self._frames: list[list[dict]] = [[] for _ in range(num_envs)]
+        self._frames: list = [None] * num_envs
         self._uniforms = UniformSource([None] * num_envs, self.world.uniforms)
         self._parse = action_validator(self.world)
         self._seeds: list[int | None] = [None] * num_envs

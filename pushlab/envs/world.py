@@ -102,7 +102,7 @@ class World:
 
     def truncated(self, state: dict) -> np.ndarray:
         """Return a bool array (n,): True if the world's own time limit has been reached."""
-        return np.zeros(len(next(iter(state.values()))), bool)
+        return World.terminated(self, state)  # all False
 
     def mask(self, state: dict) -> np.ndarray | None:
         """Return the `info["action_mask"]` of allowed actions, int8 (n, actions); None if all are always allowed."""

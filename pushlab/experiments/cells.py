@@ -72,11 +72,11 @@ def run_cells(
             `joblib.parallel_config("dask")` or `"ray"` the cells run on that cluster.
         fresh: Run finished cells again.
         progress: Show a progress bar.
-        strict: If cells failed, raise CellsFailed after all cells have run. If False, warn instead.
+        strict: If cells failed, raise CellsFailed after all cells have run. If False, warn, unless all failed.
         name: Name on the progress bar and, if `out` is None, of the folder.
 
     Raises:
-        CellsFailed: Cells failed and `strict` is true, or a worker process ended unexpectedly.
+        CellsFailed: All cells failed, or some failed and `strict` is true, or a worker process ended unexpectedly.
         FileExistsError: The folder has other files.
         OSError: Results can't be written.
     """
@@ -98,13 +98,13 @@ def run_cells(
                 errors[index] = error
     except BrokenProcessPool as error:
         unfinished = [
-            labels_text(cells[index].labels)
+            cells[index]
             for index in missing
             if not (files[index] and files[index].exists())
         ]
         raise CellsFailed(
             f"a worker process ended unexpectedly, perhaps for lack of memory; finished cells are stored. Unfinished: "
-            f"{'; '.join(unfinished[:5])}"
+            f"{_first_labels(unfinished)}"
         ) from error
     tables = _combine(cells, results)
     if folder is not None:
@@ -112,14 +112,14 @@ def run_cells(
             text = rows.to_csv(index=False, lineterminator="\n")
             write_text(folder / f"{table}.csv", text)
     if errors:
-        first = min(errors)
+        failed = [cells[index] for index in sorted(errors)]
         message = (
-            f"{len(errors)} of {len(cells)} cells failed; the next call runs them again. The first is "
-            f"{labels_text(cells[first].labels)}: {errors[first]}"
+            f"{len(errors)} of {len(cells)} cells failed; the next call runs them again: {_first_labels(failed)}\n"
+            f"The first error is {errors[min(errors)]}"
         )
         if folder is not None:
             message += f"\n`pushlab sweep --status {folder}` shows the tracebacks"
-        if strict:
+        if strict or len(errors) == len(cells):
             raise CellsFailed(message)
         warnings.warn(message, stacklevel=3)
     return tables
@@ -252,6 +252,11 @@ def _combine(cells, results):
 def labels_text(labels):
     """Return the labels of a cell as text, for messages."""
     return ", ".join(f"{name} {value}" for name, value in labels.items())
+
+
+def _first_labels(cells):
+    """Return the labels of the first five cells as text."""
+    return "; ".join(labels_text(cell.labels) for cell in cells[:5])
 
 
 _module_times: dict[str, float] = {}  # of the modules that joblib's processes loaded

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
-from pushlab.experiments.sweep import sweep
+from pushlab.experiments.sweep import search_working_directory, sweep
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
@@ -87,6 +87,7 @@ def cluster(address: str | None) -> Iterator[None]:
         from dask.distributed import Client, LocalCluster
 
         scheduler: Any = address
+        search_working_directory()  # before workers start, since they get this path
         if address == "local":  # on any free port, since 8787 may be in use
             # A terminal sends Ctrl-C to the workers, too; only this process handles it.
             handler = signal.signal(signal.SIGINT, signal.SIG_IGN)

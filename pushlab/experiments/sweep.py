@@ -58,9 +58,10 @@ def sweep(
         agents: A list, or {label: agent}. An agent is the name of one in `pushlab.agents`, "module:factory", a class
             or a factory, or a dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a
             parameter `env` gets the environment. Each run creates its own agent.
-        envs: A list, or {label: environment}. An environment is an id, a factory, or a dict
-            {"env": id, "name": label, argument: value, ...}. With {"each": {"user": ["mira", "theo"]}} in the dict,
-            there is one environment for each value, labelled with its arguments.
+        envs: A list, or {label: environment}. An environment is an id ("module:id" imports the module, which can be in
+            the working directory), a factory, or a dict {"env": id, "name": label, argument: value, ...}. With
+            {"each": {"user": ["mira", "theo"]}} in the dict, there is one environment for each value, labelled with
+            its arguments.
         seeds: Number of seeds, counted from 0, or a list of seeds.
         out: Folder for the results, in which later calls continue. None uses a folder in pushlab's cache; False stores
             nothing.
@@ -70,7 +71,7 @@ def sweep(
         tests: Number of further episodes without learning or exploring (`block_type` "test").
         steps, record: As in `pushlab.rollout`. `record` must be "episodes" or "steps".
         workers, fresh, progress: As in `pushlab.experiments.cells.run_cells`, which can also run other functions.
-        strict: Whether to raise CellsFailed after all runs if some failed. If False, warn instead.
+        strict: Whether to raise CellsFailed after all runs if some failed. If False, warn, unless all failed.
 
     Returns:
         A table with one row per episode (or step). The columns are env (or syllabus), agent, seed and those of the
@@ -78,7 +79,7 @@ def sweep(
 
     Raises:
         BadData: Agents, environments or syllabi can't be created. The message lists all of them. Nothing is run.
-        CellsFailed: Runs failed and `strict` is true.
+        CellsFailed: All runs failed, or some failed and `strict` is true. Finished runs are stored.
     """
     require(
         (envs is None) != (syllabi is None),
@@ -108,7 +109,7 @@ def sweep(
         arguments = (worlds[world], makers[agent], seed, settings)
         cells.append(Cell(labels, run_cell, arguments))
     tables = run_cells(cells, out, workers, fresh, progress, strict, "sweep")
-    return tables.get("results", pd.DataFrame(columns=[kind, "agent", "seed"]))
+    return tables["results"]
 
 
 def run_cell(
@@ -186,6 +187,7 @@ def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Sp
     Raises:
         ValueError: There is no entry, or a label occurs twice.
     """
+    search_working_directory()
     if isinstance(entries, Mapping) and kind not in entries:
         pairs = [(str(label), entry) for label, entry in entries.items()]
     else:
@@ -231,16 +233,18 @@ def _spec(kind, target, arguments):
 
         import pushlab  # noqa: F401  (registers the ids)
 
+        module, _, target = target.rpartition(":")
+        if module:
+            import_module(module)
         target = gym.spec(target)
     return Spec(kind, target, arguments)
 
 
 def _label(target, arguments):
-    name = target if isinstance(target, str) else getattr(target, "__name__", None)
-    name = str(name or getattr(target, "name", target))
-    name = name.removeprefix("pushlab/").removeprefix("pushlab:pushlab/")
-    if name.endswith(".json"):
-        name = Path(name).stem
+    if isinstance(target, (str, Path)):
+        name = Path(target).name.removesuffix(".json")
+    else:
+        name = str(getattr(target, "__name__", getattr(target, "name", target)))
     for key, value in arguments.items():
         if not isinstance(value, (str, int, float)):
             value = getattr(value, "name", value)
@@ -264,9 +268,8 @@ def load_factory(target: Any) -> Callable:
             f"an agent must be a name, a class or a factory; got {target!r:.60}",
         )
         return target
+    search_working_directory()
     module, _, name = target.rpartition(":")
-    if module and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
     agents = import_module("pushlab.agents")
     try:
         return getattr(import_module(module) if module else agents, name)
@@ -275,6 +278,12 @@ def load_factory(target: Any) -> Callable:
             f"{target!r} is neither an agent of pushlab.agents nor a module:name that can be imported ({error})"
             + suggestion(name, dir(agents))
         ) from error
+
+
+def search_working_directory() -> None:
+    """Let modules be imported from the working directory, too."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
 
 
 def _try_specs(worlds, makers, issues):

@@ -62,12 +62,15 @@ SCORE_LIMITS = (-0.5, 1.25)  # normalised scores are clipped to these
 # ---------------------------------------------------------------- tables
 
 
-def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
-    """Compute the mean and the 95 % t-interval over the runs of each agent and task.
+def task_means(
+    scores: pd.DataFrame, value: str = "normalised", level: float = 0.95
+) -> pd.DataFrame:
+    """Compute the mean and the t-interval over the runs of each agent and task.
 
     Args:
         scores: One row per run: agent, task, seed, score, normalised.
         value: "normalised", or "score" in the task's own unit.
+        level: Coverage of each interval.
 
     Returns:
         A table with the columns agent, task, mean, low, high (NaN for one run), runs, failed (number of failed runs).
@@ -84,7 +87,7 @@ def task_means(scores: pd.DataFrame, value: str = "normalised") -> pd.DataFrame:
         runs=(value, "size"),
         failed=("failed", "sum"),
     )
-    half = half_width(table.pop("spread"), table["runs"])
+    half = half_width(table.pop("spread"), table["runs"], level)
     table["low"] = table["mean"] - half
     table["high"] = table["mean"] + half
     return table.reset_index()
@@ -143,6 +146,7 @@ def task_scores(
     agent: str,
     title: str = "",
     subtitle: str = "",
+    level: float = 0.95,
 ) -> Figure:
     """Draw an agent's runs, means and intervals in all tasks, from random play to the best known score.
 
@@ -152,8 +156,9 @@ def task_scores(
     Args:
         scores: One row per run: agent, task, seed, normalised.
         tasks: One row per task: name.
+        level: Coverage of each interval.
     """
-    means = task_means(scores)
+    means = task_means(scores, level=level)
     validate_choice("agent", agent, means["agent"].unique())
     is_own = means["agent"] == agent
     own = means[is_own].set_index("task").reindex(tasks["name"])

@@ -55,7 +55,8 @@ def fingerprint(*values: Any) -> str:
     Values are numbers, text, arrays, tables, functions, classes, and containers or objects made of these. The checksum
     of a function or class covers its whole file. If it is defined in a notebook, the checksum covers the functions,
     classes and values of the notebook that it uses. The checksum of a path of an existing file covers the content. The
-    same holds for a folder given as a Path or as text with a slash, such as "users/mira".
+    same holds for a folder given as a Path or as text with a slash, such as "users/mira", and for the file of a module
+    that is loaded, given as "module:name".
 
     Raises:
         ValueError: A value can't be hashed, such as an open file.
@@ -171,7 +172,13 @@ def _global_names(code):
 
 
 def _file_content(path):
-    """Return the content of an existing file, or of the files in an existing folder and next to it."""
+    """Return the content of an existing file, of the files in an existing folder and next to it, or of a loaded module.
+
+    A text "module:name" names a module.
+    """
+    module, colon, _ = str(path).partition(":")
+    if colon and module in sys.modules:
+        path = getattr(sys.modules[module], "__file__", None) or path
     may_be_folder = isinstance(path, Path) or os.path.dirname(path)
     with suppress(OSError, ValueError):
         path = Path(path)

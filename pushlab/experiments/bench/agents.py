@@ -95,7 +95,7 @@ def _fitted_q(trial):
     fit_every = max(1, trial.task.steps // length // 3)
     if trial.task.kind == "lifetime":
         fit_every = 100
-    n_actions = world.action_space.n
+    n_actions = trial.action_space.n
     return agents.FittedQIteration(
         n_actions,
         trees=10,

@@ -7,8 +7,8 @@ The folder of the results contains
 - `seconds.csv`: CPU seconds of each run
 - `unfit.csv`: tasks that an agent doesn't support, with the reason
 - `failed.csv`: failed runs, with their tracebacks
-- `report.md`: a report with pictures that compares the agent with the shipped ones. With several agents, each has a
-  folder of its own
+- `report.html`: a report that compares the agent with the shipped ones. With several agents, each has a folder of its
+  own
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pushlab.experiments.bench.tasks import (
     normalise,
     read_tasks,
 )
-from pushlab.experiments.cells import Cell, run_cells, status
+from pushlab.experiments.cells import Cell, CellsFailed, run_cells, status
 from pushlab.experiments.sweep import load_factory
 from pushlab.utils.arguments import require
 from pushlab.utils.commands import Workers, echo
@@ -60,7 +60,7 @@ def run_bench(
     Args:
         names: Agents, each as `module:make`. The tables have their labels, see `agent_label`.
         out: Folder of the results.
-        version: Version of the benchmark.
+        version: Version of the benchmark, or a JSON file of tasks of your own (`tasks.read_tasks`).
         tasks: Names of tasks. None takes all.
         seeds: Number of runs of each task. None means 5, or 3 in the quick version.
         workers: Number of processes. None uses all cores.
@@ -84,7 +84,7 @@ def run_bench(
     makers = {agent_label(name): load_factory(name) for name in names}
     is_unique = len(makers) == len(names)
     require(is_unique, f"two of the agents {', '.join(names)} have the same label")
-    runs = range(seeds or SEEDS[version])
+    runs = range(seeds or SEEDS.get(version, 5))
     cells = []
     for label, task, seed in itertools.product(makers, selected, runs):
         labels = {"agent": label, "task": task.name, "seed": seed}
@@ -162,7 +162,7 @@ def bench(
         str | None,
         typer.Option(
             metavar="NAME,…",
-            help="Names of tasks, separated by commas. By default all.",
+            help="Names of tasks, separated by commas, by default all; or a JSON file of tasks of your own.",
         ),
     ] = None,
     seeds: Annotated[
@@ -190,7 +190,13 @@ def bench(
 
     version = QUICK if quick else VERSION
     task_names = tasks.split(",") if tasks else None
-    tables = run_bench(agent, out, version, task_names, seeds, workers)
+    if tasks and tasks.endswith(".json"):
+        version = tasks
+        task_names = None
+    try:
+        tables = run_bench(agent, out, version, task_names, seeds, workers)
+    except CellsFailed as error:
+        raise ValueError(str(error)) from error
     failed = tables["failed"]
     scores = tables["scores"]
     means = scores.pivot_table("normalised", "task", "agent", sort=False)

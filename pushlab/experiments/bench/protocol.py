@@ -1,6 +1,6 @@
 """The benchmark: agents on a fixed, versioned set of tasks within fixed budgets, compared with the shipped agents.
 
-- pushlab bench --agent my_agent:make --out DIR --quick: the quick version, in two minutes
+- pushlab bench --agent my_agent:make --out DIR --quick: the quick version, in a few minutes
 - pushlab bench --agent my_agent:make --out DIR: the benchmark
 
 **An agent** is named as `module:make`: a function `make()` or `make(env)`, or a class, that returns a fresh agent for
@@ -100,7 +100,7 @@ class Trial(gym.Wrapper):
     def __init__(self, env, task: Task, seed, budget=None, scored_episodes=None):
         super().__init__(env)
         self.task = task
-        self.world = env.get_wrapper_attr("world")
+        self.world = getattr(env.unwrapped, "world", None)
         self._seed = seed
         self._budget = budget
         self._scored_episodes = scored_episodes
@@ -177,7 +177,8 @@ def standard_env(env: gym.Env, task: Task) -> gym.Env:
     Codes are one-hot encoded (`gymnasium.spaces.flatten`). The action is the index of a notification in
     `world.candidates`. In the room it decides about the placement in view, see `MemoryActions`.
     """
-    candidates = getattr(env.get_wrapper_attr("world"), "candidates", None)
+    world = getattr(env.unwrapped, "world", None)
+    candidates = getattr(world, "candidates", None)
     if task.capacity is not None:
         env = MemoryActions(env, task.capacity)
     elif isinstance(candidates, np.ndarray):

@@ -23,14 +23,14 @@ class Task(NamedTuple):
 
     Attributes:
         name: Name of the task.
-        system: System of pushlab that the task belongs to.
-        abilities: Abilities that the task requires, such as "exploration".
         env: Id of the environment, or name of the syllabus.
-        arguments: Arguments of the environment, including `max_episode_steps`. If `user` is a list, the score is the
-            mean over these users, with a fresh agent for each.
         steps: Budget of training steps for each user. In lifetimes both versions have the budget of the syllabus.
         episodes: Number of scored episodes. In lifetimes, the number per task and test.
         unit: Unit of the score. Higher is better.
+        system: System of pushlab that the task belongs to.
+        abilities: Abilities that the task requires, such as "exploration".
+        arguments: Arguments of the environment, including `max_episode_steps`. If `user` is a list, the score is the
+            mean over these users, with a fresh agent for each.
         kind: "train": the agent learns within the budget and is then scored. "online": it is scored while it learns.
             "offline": it learns from the history and is scored on the test quarter. "lifetime": it runs a syllabus.
         judged_on: Arguments that differ in the scored episodes.
@@ -39,22 +39,26 @@ class Task(NamedTuple):
         scale: "log10" if the score is the logarithm of that mean (of 1 if the mean is less), since rewards span powers
             of ten.
         capacity: Capacity of the agent's memory in tasks about memory, otherwise None.
+        random, best: Scores that normalise to 0 and 1, in a file of your own. Those of the shipped tasks are in
+            `data/bench/anchors.csv`.
     """
 
     name: str
-    system: str
-    abilities: Sequence[str]
     env: str
-    arguments: Mapping[str, Any]
     steps: int
     episodes: int
     unit: str
+    system: str = ""
+    abilities: Sequence[str] = ()
+    arguments: Mapping[str, Any] = {}
     kind: str = "train"
     judged_on: Mapping[str, Any] = {}
     value: str = "reward"
     per: str = "step"
     scale: str | None = None
     capacity: int | None = None
+    random: float | None = None
+    best: float | None = None
 
     @property
     def user_arguments(self) -> list[dict]:
@@ -82,10 +86,16 @@ class Task(NamedTuple):
 def read_tasks(version: str = VERSION) -> tuple[Task, ...]:
     """Return the tasks of a version in order. The quick version has smaller budgets and fewer episodes.
 
+    Args:
+        version: A name in VERSIONS, or a JSON file {"tasks": [{"name": ..., "env": ..., ...}, ...]} of tasks of your
+            own with the attributes of a Task.
+
     >>> len(read_tasks()) >= 14, read_tasks("pushlab-bench-1-quick")[0].steps < read_tasks()[0].steps
     (True, True)
     """
-    column = VERSIONS.index(validate_choice("version", version, VERSIONS))
+    if version not in VERSIONS:
+        return tuple(Task(**entry) for entry in read_json(version)["tasks"])
+    column = VERSIONS.index(version)
     tasks = []
     for entry in read_json(data_dir() / "bench" / "tasks.json")["tasks"]:
         entry["steps"] = entry["steps"][column]
@@ -108,13 +118,12 @@ def task_table(version: str = VERSION) -> pd.DataFrame:
     """
     columns = ["name", "system", "abilities", "kind", "steps", "episodes", "unit"]
     tasks = pd.DataFrame(read_tasks(version))[columns]
-    anchors = _read_table("anchors", version).rename(columns={"task": "name"})
-    return tasks.merge(anchors, on="name", how="left")
+    return tasks.merge(_read_anchors(version), on="name", how="left")
 
 
 def normalise(scores: pd.DataFrame, version: str) -> pd.DataFrame:
     """Return a table of scores with a column `normalised`: 0 for random play, 1 for the best known score."""
-    anchors = _read_table("anchors", version).set_index("task")
+    anchors = _read_anchors(version).set_index("name")
     random = scores["task"].map(anchors["random"])
     best = scores["task"].map(anchors["best"])
     normalised = (scores["score"] - random) / (best - random)
@@ -128,6 +137,12 @@ def read_reference(version: str = VERSION) -> pd.DataFrame:
     ['agent', 'task', 'seed', 'score', 'normalised', 'steps']
     """
     return normalise(_read_table("reference", version), version)
+
+
+def _read_anchors(version):
+    if version not in VERSIONS:
+        return pd.DataFrame(read_tasks(version))[["name", "random", "best"]]
+    return _read_table("anchors", version).rename(columns={"task": "name"})
 
 
 def _read_table(name, version):
