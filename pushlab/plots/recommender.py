@@ -1,6 +1,7 @@
 """Plots of a recommender: the items, the user's preference and its drift."""
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from pushlab.plots.style import (
 
 UNIT = 126  # hundredths of an inch per preference of length 1
 STEPS = 100  # number of last steps in the trail and the rewards
+MAX_COVERED = 3  # points of a line or a trail below an item's name
 HALO = [withStroke(linewidth=3.5, foreground=SURFACE)]
 
 
@@ -104,8 +106,9 @@ def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     points = _item_points(frame["items"])
     trail = _draw_preference(ax, frames)
     _draw_items(ax, points, shown)
-    preference_label = _label_preference(ax, points, trail[-1])
-    _label_items(ax, points, names, shown, preference_label)
+    obstacles = _obstacles(points, trail, shown)
+    preference_label = _label_preference(ax, obstacles, trail[-1])
+    _label_items(ax, points, names, shown, obstacles, preference_label)
     rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
     _write_numbers(stage, frames, rewards)
     _draw_rewards(stage, frame, rewards)
@@ -164,7 +167,24 @@ def _draw_items(ax, points, shown):
         ax.plot(x, y, "o", ms=9, color=ORANGE, zorder=8)
 
 
-def _label_items(ax, points, names, shown, preference_label):
+def _obstacles(points, trail, shown):
+    """Return points that no label should cover: items, trail, arrow, and the mark and line of the item shown."""
+    shares = np.linspace(0, 1, 20)[:, None]
+    parts = [points, trail, shares * trail[-1]]
+    if shown is not None:
+        corners = [(-0.1, -0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, 0.1)]
+        parts += [shares * points[shown], points[shown] + corners]
+    return np.concatenate(parts)
+
+
+def _count_covered(obstacles, left, right, y):
+    """Return the number of points that a label covers."""
+    x_points, y_points = obstacles.T
+    is_covered = (x_points > left) & (x_points < right) & (np.abs(y_points - y) < 0.09)
+    return is_covered.sum()
+
+
+def _label_items(ax, points, names, shown, obstacles, preference_label):
     """Write as many item names beside their points as there is space for, the name of the item shown first.
 
     Args:
@@ -182,13 +202,19 @@ def _label_items(ax, points, names, shown, preference_label):
             weight = "bold"
             gap = 19
         x, y = points[item]
-        direction = 1 if x >= 0 else -1
-        width = 180 - gap - UNIT * abs(x)
-        name = truncate_to_width(one_line(names[item]), width, size, "bold")
-        near = x + direction * gap / UNIT
-        far = near + direction * text_width(name, size, "bold") / UNIT
-        left, right = sorted((near, far))
-        if item != shown and _overlaps(left, right, y, labels):
+        places = []
+        for direction in (1, -1) if x >= 0 else (-1, 1):
+            width = 180 - gap - UNIT * x * direction
+            name = truncate_to_width(one_line(names[item]), width, size, "bold")
+            near = x + direction * gap / UNIT
+            far = near + direction * text_width(name, size, "bold") / UNIT
+            left, right = sorted((near, far))
+            covered = _count_covered(obstacles, left, right, y)
+            if _overlaps(left, right, y, labels):
+                covered += MAX_COVERED + 1
+            places.append((covered, direction, near, left, right, name))
+        covered, direction, near, left, right, name = min(places, key=itemgetter(0))
+        if item != shown and covered > MAX_COVERED:
             continue
         labels.append((left, right, y))
         ax.text(
@@ -213,23 +239,23 @@ def _overlaps(left, right, y, labels):
     )
 
 
-def _label_preference(ax, points, tip):
-    """Label the arrow at the position that covers the fewest items, beyond its tip or on the opposite side.
+def _label_preference(ax, obstacles, tip):
+    """Label the arrow on the side of its tip where the label covers the fewest obstacles.
 
     Returns:
         Left end, right end and y of the label.
     """
     text = "preference now"
     half = text_width(text, SMALL_SIZE, "bold") / UNIT / 2
-    x = np.clip(tip[0], half - 1.4, 1.4 - half)
-    offset = 0.15 if tip[1] >= 0 else -0.15
-
-    def items_covered(position):
-        is_covered = np.abs(points - position) < (half + 0.1, 0.16)
-        return np.sum(np.all(is_covered, axis=1))
-
-    positions = [(x, tip[1] + offset), (0, -offset), (0, -3 * offset)]
-    x, y = min(positions, key=items_covered)
+    up = 0.16 if tip[1] >= 0 else -0.16
+    outward = half + 0.14 if tip[0] >= 0 else -half - 0.14
+    sides = [(0, up), (outward, 0), (outward, up), (0, -up), (-outward, 0)]
+    limits = np.array([1.5 - half, 1.1])
+    positions = np.clip(tip + np.array(sides), -limits, limits)
+    x, y = min(
+        positions,
+        key=lambda at: _count_covered(obstacles, at[0] - half, at[0] + half, at[1]),
+    )
     ax.text(
         x,
         y,
@@ -252,13 +278,17 @@ def _write_numbers(stage, frames, rewards):
     if rewards:
         last = format_number(rewards[-1])
         mean = format_number(np.mean(rewards))
-    angle = _angle_between(frames[0]["preference"], frames[-1]["preference"])
+    first = frames[0]["preference"]
+    angle = _angle_between(first, frames[-1]["preference"])
+    turned = "turned since the start"
+    if len(first) > 2:  # the map shows only two directions
+        turned = f"turned, in all {len(first)} features"
     count = f"{len(frames[-1]['items'])}"
     for row, (number, text, colour) in enumerate(
         (
             (last, "reward of this step", darken(ORANGE)),
             (mean, "mean reward so far", INK),
-            (f"{angle:.0f}°", "turned since the start", BLUE),
+            (f"{angle:.0f}°", turned, BLUE),
             (count, "items to choose from", INK),
         )
     ):
