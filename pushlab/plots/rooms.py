@@ -122,8 +122,8 @@ def _draw_floor(stage, frame, choosing):
         if is_lit:
             lit.append((x + width / 2, y + height / 2))
         box = (x, y, width - gap, height - gap)
-        _draw_location(stage, box, location, is_lit)
-        _draw_objects(stage, box, objects)
+        hidden = _draw_objects(stage, box, objects)
+        _draw_location(stage, box, location, is_lit, hidden)
     for radius in range(40, 120, 10):
         light = stage.stamp(CIRCLE, lit, radius, LIT, alpha=0.18, z=2)
         light.set_clip_path(floor)
@@ -155,15 +155,14 @@ def _draw_owners(stage, frame, colours):
         fills.append(colour if is_seen else blend(colour, 0.55, FLOOR))
         edges.append(INK if is_seen else SURFACE)
         if len(people) <= 10:
-            weight = "bold" if is_seen else "normal"
-            name = truncate_to_width(person, pitch + 4, SMALL_SIZE, weight)
-            stage.text(x, 394, name, SMALL_SIZE, INK, weight, "center")
+            name = truncate_to_width(person.capitalize(), pitch, SMALL_SIZE)
+            stage.text(x, 394, name, SMALL_SIZE, INK, align="center")
     radius = min(13, pitch / 2 - 2)
     _draw_people(stage, points, radius, people, fills, edge=edges, line=1.8)
 
 
-def _draw_location(stage, box, location, is_lit):
-    """Draw the box of a location, with an eye if something there is in view."""
+def _draw_location(stage, box, location, is_lit, hidden):
+    """Draw the box of a location, with the number of hidden objects, and an eye if something there is in view."""
     x, y, width, height = box
     fill = "#EDF0F4"
     edge = "#BFC7D0"
@@ -178,12 +177,16 @@ def _draw_location(stage, box, location, is_lit):
         room_for_name -= 16
         icon(stage, "eye", [(x + width - 12, y + 10)], 7, INK, 1.2)
     stage.box(x, y, width, height, 8, fill, edge, 1.2, z=4)
+    if hidden > 0:
+        right = x + room_for_name + 6
+        stage.label(right, y + 10, f"+{hidden}", align="right")
+        room_for_name -= 20
     name = truncate_to_width(location, room_for_name, SMALL_SIZE, weight)
     stage.text(x + 6, y + 10, name, SMALL_SIZE, colour, weight)
 
 
 def _draw_objects(stage, box, objects):
-    """Draw as many objects of a location as fit into its box, and the number of the others."""
+    """Draw as many objects of a location as fit into its box; return the number of the others."""
     x, y, width, height = box
     is_small = height < 60
     count = max(1, int(width // 18) - 1) if is_small else 2
@@ -206,9 +209,7 @@ def _draw_objects(stage, box, objects):
         people = [item["person"] for item, _, _ in objects[:count]]
         radius = 6.5 if is_small else 8.5
         _draw_people(stage, points, radius, people, discs)
-    if len(objects) > count:
-        text = f"+{len(objects) - count}"
-        stage.label(x + width - 4, y + height - 10, text, align="right")
+    return len(objects) - count
 
 
 # ---------------------------------------------------------------- memory

@@ -118,14 +118,14 @@ class Trajectory:
     @property
     def lanes(self) -> list[Lane]:
         """Lanes of the interventions that the agent sets or that leave their default dose."""
-        colours = cycle(LANE_COLOURS)
         lanes = []
-        for name, item in self.model["interventions"].items():
+        interventions = self.model["interventions"].items()
+        for (name, item), colour in zip(interventions, cycle(LANE_COLOURS)):
             levels = (self.doses[name] - item["default_dose"]) / item[
                 "max_dose_deviation"
             ]
             if item["is_controlled"] or levels.any():
-                lanes.append(Lane(name, item["label"], levels, next(colours)))
+                lanes.append(Lane(name, item["label"], levels, colour))
         return lanes
 
     def x_positions(self, width: float) -> np.ndarray:
