@@ -180,7 +180,7 @@ def page(board):
 
 
 def _axis(game):
-    """Return a function from a score to its position on the axis of bars, in per cent.
+    """Return a function from a score to its position on the axis of bars, in per cent; outside below 0 or above 100.
 
     The axis of shares goes from 0 to at least 1. The axis of returns exceeds their range by a third at each end that
     isn't 0.
@@ -195,7 +195,6 @@ def _axis(game):
     high += margin if high else 0.0
 
     def position(score):
-        fraction = (score - low) / (high - low or 1)
-        return round(100 * min(1, max(0, fraction)), 2)
+        return round(100 * (score - low) / (high - low or 1), 2)
 
     return position

@@ -123,7 +123,9 @@ def standing(values):
     half = half_width(values.std(axis=1), count.clip(lower=1))
     table = pd.DataFrame({"score": score, "low": score - half, "high": score + half})
     table = table.join(ranks(values))
-    order = table.assign(score=-score, team=table.index.astype(str))
+    names = table.index.astype(str)  # with zeros, so that team 9 comes before team 10
+    names = names.str.replace(r"\d+", lambda digits: digits[0].zfill(9), regex=True)
+    order = table.assign(score=-score, team=names)
     return table.loc[order.sort_values(["last", "first", "score", "team"]).index]
 
 
