@@ -154,12 +154,10 @@ class BoardRenderer:
             games.append({"game": game, "title": title, "teams": teams})
         news = ""
         for row in finished.tail(1).itertuples():
-            number = f"{row.number + 1} of {settings['episodes']}"
-            news = f"{row.team} finished episode {number}: {GAMES[row.game]}"
-        is_open = not settings["closed"]
+            news = f"{row.team} finished episode {row.number + 1} of {settings['episodes']}: {GAMES[row.game]}"
         return {
             "class": settings["name"],
-            "open": is_open,
+            "open": not settings["closed"],
             "news": news,
             "games": games,
         }
@@ -180,7 +178,7 @@ def page(board):
 
 
 def _axis(game):
-    """Return a function from a score to its position on the axis of bars, in per cent; outside below 0 or above 100.
+    """Return a function from a score to its position on the axis of bars, in per cent.
 
     The axis of shares goes from 0 to at least 1. The axis of returns exceeds their range by a third at each end that
     isn't 0.
