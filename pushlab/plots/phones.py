@@ -264,17 +264,6 @@ def _draw_phone(stage, height, time, texts):
         time: Text at the left of the status bar.
         texts: Context as `_texts_by_role` returns it; the status bar shows battery, charging and ringer.
     """
-    for spread in (7, 5, 3, 1):  # a soft shadow
-        stage.box(
-            24 - spread,
-            23 - spread,
-            212 + 2 * spread,
-            height + 2 * spread,
-            30 + spread,
-            INK,
-            z=1,
-            alpha=0.018,
-        )
     stage.box(24, 20, 212, height, 30, BODY, z=2)
     screen = stage.box(31, 27, 198, height - 14, 24, NIGHT, z=2)
     stage.wash(31, 27, 198, height - 14, NIGHT, DAWN, screen, z=3)

@@ -104,7 +104,7 @@ def _draw_people(stage, points, radius, people, colours, **edge):
 
 def _draw_floor(stage, frame, choosing):
     """Draw all locations with their objects, those in view lit."""
-    floor = stage.box(24, 76, 492, 330, 14, FLOOR, "#AFB8C3", 3.0, z=1)
+    stage.box(24, 76, 492, 330, 14, FLOOR, "#AFB8C3", 3.0, z=1)
     colours = dict(zip(frame["people"], cycle(SERIES)))
     locations = frame["locations"]
     columns = max(4, int(len(locations) ** 0.5 + 0.999))
@@ -112,21 +112,15 @@ def _draw_floor(stage, frame, choosing):
     width = 480 / columns
     height = min(92, 272 / rows)
     gap = 4 if height < 68 else 8
-    lit = []
     for position, location in enumerate(locations):
         row, column = divmod(position, columns)
         x = 34 + column * width
         y = 86 + row * height
         objects = _objects_at(location, frame, colours, choosing)
         is_lit = any(is_seen for _, _, is_seen in objects)
-        if is_lit:
-            lit.append((x + width / 2, y + height / 2))
         box = (x, y, width - gap, height - gap)
         hidden = _draw_objects(stage, box, objects)
         _draw_location(stage, box, location, is_lit, hidden)
-    for radius in range(40, 120, 10):
-        light = stage.stamp(CIRCLE, lit, radius, LIT, alpha=0.18, z=2)
-        light.set_clip_path(floor)
     _draw_owners(stage, frame, colours)
 
 
@@ -170,8 +164,8 @@ def _draw_location(stage, box, location, is_lit, hidden):
     weight = "normal"
     room_for_name = width - 12
     if is_lit:
-        fill = SURFACE
-        edge = "#AEB7C2"
+        fill = LIT
+        edge = INK
         colour = INK
         weight = "bold"
         room_for_name -= 16

@@ -481,14 +481,14 @@ class ODE(World):
         return frame
 
     def _path(self, values, step, dose):
-        """Return the states between two decisions, PARTS - 1 dicts with the time and the variables."""
-        world = copy(self)
-        world.timestep = self.timestep / PARTS
+        """Return the states between two decisions, [{"time": time, variable: value}, ...]."""
+        fine = copy(self)
+        fine.timestep /= PARTS
+        names = ("time", *self.model.names)
         path = []
         for part in range(step * PARTS, (step + 1) * PARTS - 1):
-            values, time, _ = world.flow(values, np.array([part]), dose)
-            state = dict(zip(self.model.names, values[0].tolist()))
-            path.append({"time": time.item(), **state})
+            values, time, _ = fine.flow(values, np.array([part]), dose)
+            path.append(dict(zip(names, [*time.tolist(), *values[0].tolist()])))
         return path
 
     def step_times(self, step: ndarray) -> list[ndarray]:
