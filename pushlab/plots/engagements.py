@@ -434,24 +434,6 @@ def _draw_outcomes(ax, row, hours, is_opened):
             continue
         x = hours[mask]
         y = np.full(len(x), row)
-        style = {"ls": "", "clip_on": False, "zorder": 5}
-        ax.plot(
-            x,
-            y,
-            marker="o",
-            ms=10,
-            mec=colour,
-            mfc=face,
-            mew=1.6,
-            **style,
-        )
-        ax.plot(
-            x,
-            y,
-            marker=symbol,
-            ms=5,
-            mec=symbol_colour,
-            mfc="none",
-            mew=1.5,
-            **style,
-        )
+        ax.plot(x, y, "o", ms=10, mec=colour, mfc=face, mew=1.6, clip_on=False)
+        mark = {"marker": symbol, "ms": 5, "mec": symbol_colour, "mew": 1.5}
+        ax.plot(x, y, ls="", mfc="none", clip_on=False, **mark)

@@ -1,7 +1,6 @@
 """Plots of a recommender: the items, the user's preference and its drift."""
 
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -107,8 +106,8 @@ def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     trail = _draw_preference(ax, frames)
     _draw_items(ax, points, shown)
     obstacles = _obstacles(points, trail, shown)
-    preference_label = _label_preference(ax, obstacles, trail[-1])
-    _label_items(ax, points, names, shown, obstacles, preference_label)
+    _label_preference(ax, obstacles, trail[-1])
+    _label_items(ax, points, names, shown, obstacles)
     rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
     _write_numbers(stage, frames, rewards)
     _draw_rewards(stage, frame, rewards)
@@ -170,27 +169,38 @@ def _draw_items(ax, points, shown):
 def _obstacles(points, trail, shown):
     """Return points that no label should cover: items, trail, arrow, and the mark and line of the item shown."""
     shares = np.linspace(0, 1, 20)[:, None]
-    parts = [points, trail, shares * trail[-1]]
+    obstacles = [*points, *trail, *(shares * trail[-1])]
     if shown is not None:
         corners = [(-0.1, -0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, 0.1)]
-        parts += [shares * points[shown], points[shown] + corners]
-    return np.concatenate(parts)
+        obstacles += [*(shares * points[shown]), *(points[shown] + corners)]
+    return obstacles
 
 
-def _count_covered(obstacles, left, right, y):
-    """Return the number of points that a label covers."""
-    x_points, y_points = obstacles.T
-    is_covered = (x_points > left) & (x_points < right) & (np.abs(y_points - y) < 0.09)
-    return is_covered.sum()
-
-
-def _label_items(ax, points, names, shown, obstacles, preference_label):
-    """Write as many item names beside their points as there is space for, the name of the item shown first.
+def _place(obstacles, half, positions):
+    """Return the position (x, y) of a label that covers the fewest obstacles, and their number.
 
     Args:
-        preference_label: Left end, right end and y of the label already drawn.
+        half: Half the length of the label.
     """
-    labels = [preference_label]
+
+    def covered(position):
+        distances = np.abs(np.array(obstacles) - position)
+        return np.sum(np.all(distances < (half, 0.11), axis=1))
+
+    position = min(positions, key=covered)
+    return position, covered(position)
+
+
+def _write_label(ax, obstacles, position, half, text, **options):
+    """Write a label that is centred on a position, and add it to the obstacles."""
+    x, y = position
+    obstacles += [(end, y) for end in np.linspace(x - half, x + half, 40)]
+    style = {"ha": "center", "va": "center", "path_effects": HALO, "zorder": 9}
+    ax.text(x, y, text, **style, **options)
+
+
+def _label_items(ax, points, names, shown, obstacles):
+    """Write as many item names beside their points as there is space for, the name of the item shown first."""
     for item in sorted(range(len(names)), key=lambda item: item != shown):
         size = SMALL_SIZE
         colour = TEXT
@@ -202,73 +212,30 @@ def _label_items(ax, points, names, shown, obstacles, preference_label):
             weight = "bold"
             gap = 19
         x, y = points[item]
-        places = []
-        for direction in (1, -1) if x >= 0 else (-1, 1):
-            width = 180 - gap - UNIT * x * direction
-            name = truncate_to_width(one_line(names[item]), width, size, "bold")
-            near = x + direction * gap / UNIT
-            far = near + direction * text_width(name, size, "bold") / UNIT
-            left, right = sorted((near, far))
-            covered = _count_covered(obstacles, left, right, y)
-            if _overlaps(left, right, y, labels):
-                covered += MAX_COVERED + 1
-            places.append((covered, direction, near, left, right, name))
-        covered, direction, near, left, right, name = min(places, key=itemgetter(0))
-        if item != shown and covered > MAX_COVERED:
-            continue
-        labels.append((left, right, y))
-        ax.text(
-            near,
-            y,
-            name,
-            ha="left" if direction > 0 else "right",
-            va="center",
-            size=size,
-            color=colour,
-            weight=weight,
-            path_effects=HALO,
-            zorder=9,
-        )
-
-
-def _overlaps(left, right, y, labels):
-    """Return whether a label would overlap one of the labels (left, right, y)."""
-    return any(
-        right >= start and end >= left and abs(y - height) <= 0.13
-        for start, end, height in labels
-    )
+        width = 180 - gap - UNIT * abs(x)
+        name = truncate_to_width(one_line(names[item]), width, size, "bold")
+        half = text_width(name, size, weight) / UNIT / 2
+        distance = np.copysign(half + gap / UNIT, x)
+        sides = [(x + distance, y), (x - distance, y)]
+        position, covered = _place(obstacles, half, sides)
+        if item == shown or covered <= MAX_COVERED:
+            options = {"size": size, "color": colour, "weight": weight}
+            _write_label(ax, obstacles, position, half, name, **options)
 
 
 def _label_preference(ax, obstacles, tip):
-    """Label the arrow on the side of its tip where the label covers the fewest obstacles.
-
-    Returns:
-        Left end, right end and y of the label.
-    """
+    """Label the arrow on the side of its tip where the label covers the fewest obstacles."""
     text = "preference now"
     half = text_width(text, SMALL_SIZE, "bold") / UNIT / 2
-    up = 0.16 if tip[1] >= 0 else -0.16
-    outward = half + 0.14 if tip[0] >= 0 else -half - 0.14
+    x_sign, y_sign = np.where(tip >= 0, 1, -1)
+    outward = x_sign * (half + 0.14)
+    up = y_sign * 0.16
     sides = [(0, up), (outward, 0), (outward, up), (0, -up), (-outward, 0)]
     limits = np.array([1.5 - half, 1.1])
     positions = np.clip(tip + np.array(sides), -limits, limits)
-    x, y = min(
-        positions,
-        key=lambda at: _count_covered(obstacles, at[0] - half, at[0] + half, at[1]),
-    )
-    ax.text(
-        x,
-        y,
-        text,
-        ha="center",
-        va="center",
-        size=SMALL_SIZE,
-        color=darken(BLUE),
-        weight="bold",
-        path_effects=HALO,
-        zorder=9,
-    )
-    return x - half, x + half, y
+    position, _ = _place(obstacles, half, positions)
+    options = {"size": SMALL_SIZE, "color": darken(BLUE), "weight": "bold"}
+    _write_label(ax, obstacles, position, half, text, **options)
 
 
 def _write_numbers(stage, frames, rewards):
