@@ -154,12 +154,10 @@ class BoardRenderer:
             games.append({"game": game, "title": title, "teams": teams})
         news = ""
         for row in finished.tail(1).itertuples():
-            number = f"{row.number + 1} of {settings['episodes']}"
-            news = f"{row.team} finished episode {number}: {GAMES[row.game]}"
-        is_open = not settings["closed"]
+            news = f"{row.team} finished episode {row.number + 1} of {settings['episodes']}: {GAMES[row.game]}"
         return {
             "class": settings["name"],
-            "open": is_open,
+            "open": not settings["closed"],
             "news": news,
             "games": games,
         }
@@ -195,7 +193,6 @@ def _axis(game):
     high += margin if high else 0.0
 
     def position(score):
-        fraction = (score - low) / (high - low or 1)
-        return round(100 * min(1, max(0, fraction)), 2)
+        return round(100 * (score - low) / (high - low or 1), 2)
 
     return position

@@ -118,12 +118,14 @@ def standing(values):
     Args:
         values: As in `ranks`.
     """
-    count = values.notna().sum(axis=1)
+    count = values.count(axis=1)
     score = values.mean(axis=1)
     half = half_width(values.std(axis=1), count.clip(lower=1))
     table = pd.DataFrame({"score": score, "low": score - half, "high": score + half})
     table = table.join(ranks(values))
-    order = table.assign(score=-score, team=table.index.astype(str))
+    names = table.index.astype(str).str
+    names = names.replace(r"\d+", lambda number: number[0].zfill(9), regex=True)
+    order = table.assign(score=-score, team=names)  # team 9 before team 10
     return table.loc[order.sort_values(["last", "first", "score", "team"]).index]
 
 
@@ -172,9 +174,7 @@ def standings(database: ClassDatabase) -> pd.DataFrame:
     tables = []
     settings = database.settings
     for game in GAMES:
-        table = (
-            standing(team_earnings(database, game)).rename_axis("team").reset_index()
-        )
+        table = standing(team_earnings(database, game)).reset_index(names="team")
         scored = database.episodes(game).query("scored")
         is_open = scored["finished"].isna()
         done = scored[~is_open]

@@ -76,6 +76,7 @@ def make_frame(step, opened=None, **features):
         "user": "mira",
         "step": step,
         "episode_length": 3,
+        "past_answers": 0,
         "context": {**context, "time": "night"},
         "push": push,
         "labels": {"day": {"1": "Tuesday"}},
@@ -228,7 +229,7 @@ PICTURES = {
     "learned_heatmap": (draw_learned_map, "morning, evening, what is true"),
     "phone": (
         lambda: plots.phone(PHONE, agent="thompson"),
-        "thompson, mira, Bank, finance, opened, afternoon, Tuesday",
+        "thompson, mira, Bank, finance, learned so far, 1 of 1, afternoon, Tuesday",
     ),
     "room": (lambda: plots.room(make_frames("RoomEnv-v0")), "desk, umbrella"),
     "shelf": (lambda: plots.shelf(make_frames("RECEnv-v0")), "preference now"),
@@ -431,6 +432,13 @@ def test_the_inbox_counts_the_events_of_the_day(good_picture):
 
 
 # ---------------------------------------------------------------- tables
+
+
+def test_the_path_of_a_patient_has_states_between_decisions():
+    frames = make_frames("ODE-LotkaVolterra-v1", 1)
+    path = frames[1]["path"]
+    drawn = drawn_coordinates(plots.patient(frames))
+    assert np.isin([state["foxes"] for state in path], drawn).all() and len(path) == 7
 
 
 def test_open_rates_are_shares_with_wilson_intervals_in_the_order_of_the_day():

@@ -172,6 +172,7 @@ class EvalUMAP1(UserWorld):
     drawing = "phone"
     uniforms = 2
     options = ("user",)
+    has_history = True
 
     def __init__(
         self,
@@ -313,6 +314,7 @@ class EvalUMAP1(UserWorld):
             "user": self.users[user].name,
             "step": int(row - self._first[user]),
             "episode_length": int(self._last[user] - self._first[user]),
+            "past_answers": self.has_history * len(self.users[user].history),
             "context": context.decode_one(self._contexts[row]),
             "push": push,
             "labels": self.labels,
@@ -404,6 +406,7 @@ class EvalUMAP2(EvalUMAP1):
     """
 
     name = "evalumap2-v0"
+    has_history = False
     exports = ("engagements",)
     trail_keys = ("row", "action", "opened")
 

@@ -17,7 +17,6 @@ from pushlab.plots.style import (
     LINE,
     MARGIN,
     ORANGE,
-    PAPER,
     PURPLE,
     SMALL_SIZE,
     SOFT,
@@ -85,32 +84,26 @@ def _draw_group(
         row: Index of the group.
         highest: Largest share of a bin in both groups.
     """
-    top = 98 + 196 * row
-    before, after = frame["scores"][row]
-    title = f"{name}, by the chance of falling behind that the score gives"
+    top = 98 + 192 * row
+    title = f"share of those who {name}, by their predicted chance of falling behind"
     stage.text(MARGIN, top - 11, title, SMALL_SIZE, weight="bold")
-    ax = stage.axes(MARGIN, top, 456, 148)
+    ax = stage.axes(60, top, 420, 146)
+    label_axes(ax)
     ax.axvspan(0, 6, fc=SOFT, lw=0)
-    edges = np.linspace(-6, 6, len(after) + 1)
-    ax.fill_between(edges, [*before, 0], step="post", lw=0, fc=LINE)
-    ax.fill_between(
-        edges,
-        [*after, 0],
-        step="post",
-        lw=0,
-        fc=colour,
-        alpha=BAND,
-    )
-    ax.step(
-        edges,
-        [*after, 0],
-        where="post",
-        color=colour,
-        lw=2,
-        ls="-",
-    )
+    before, after = frame["scores"][row]
+    inner = after[1:-1]
+    edges = np.linspace(-6, 6, len(after) + 1)[1:-1]
+    ax.stairs(before[1:-1], edges, fill=True, color=LINE)
+    ax.stairs(inner, edges, fill=True, color=colour, alpha=BAND)
+    ax.stairs(inner, edges, color=colour, lw=2, baseline=None)
+    for share, x, align in ((after[0], -5.9, "left"), (after[-1], 5.9, "right")):
+        if share >= 0.005:
+            text = f"{_percent(share)} beyond"
+            ax.text(x, 0.3 * highest, text, size=SMALL_SIZE, color=TEXT, ha=align)
     ax.axvline(0, color=INK, lw=1.6)
-    ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest), yticks=[])
+    ax.set(xlim=(-6, 6), ylim=(0, 1.12 * highest))
+    ax.yaxis.set_major_locator(MaxNLocator(3))
+    ax.yaxis.set_major_formatter(lambda share, _: _percent(share))
     log_odds = np.log(PROBABILITIES / (1 - PROBABILITIES))
     ax.set_xticks(log_odds, [_percent(share) for share in PROBABILITIES])
     ax.text(0.12, 1.04 * highest, "refused", size=SMALL_SIZE, color=TEXT, va="top")
@@ -130,43 +123,26 @@ def _draw_losses(stage, frames):
     """Draw the promised and the paid loss of each round."""
     rounds = [frame for frame in frames if "loss" in frame]
     steps = [frame["step"] for frame in rounds]
-    paid = [frame["loss"] for frame in rounds]
-    promised = [frame["promised"] for frame in rounds]
     best = frames[-1]["best"]
     end = frames[-1]["episode_length"] + 0.5
-    stage.text(SIDE, 87, "loss, round by round", SMALL_SIZE, weight="bold")
-    stage.label(SIDE, 244, "line: paid, rings: promised when published")
-    ax = stage.axes(SIDE + 42, 102, 168, 110, xlim=(0.5, end))
-    label_axes(ax)
-    ax.plot(
-        steps,
-        promised,
-        ls="none",
-        marker="o",
-        mfc=PAPER,
-        mec=TEXT,
-        ms=5,
-        mew=1.2,
-        clip_on=False,
-    )
-    ax.plot(
-        steps,
-        paid,
-        color=PURPLE,
-        lw=2,
-        ls="-",
-        marker="o",
-        ms=4,
-        clip_on=False,
-    )
-    values = [*paid, *promised, np.log(2)]
+    stage.text(SIDE, 87, "log loss, round by round", SMALL_SIZE, weight="bold")
+    ax = stage.axes(SIDE + 38, 102, 136, 114, xlim=(0.5, end))
+    label_axes(ax, xlabel="round")
+    ends = []
+    values = [np.log(2)]
+    for (name, (colour, dash)), key in zip(LOSS_STYLES.items(), ("promised", "loss")):
+        losses = [frame[key] for frame in rounds]
+        line = ax.plot(steps, losses, color=colour, ls=dash, ms=4, clip_on=False)
+        line[0].set_marker("o" if len(rounds) < 5 else "")
+        values += losses
+        ends += [(end, last, name, colour) for last in losses[-1:]]
     if best is not None:
         ax.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH)
         values.append(best)
+        ends.append((end, best, "best", INK))
     _set_loss_axis(ax, values)
-    ax.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    if best is not None:
-        label_line_ends(ax, [(end, best, "best", INK)])
+    ax.xaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10), integer=True))
+    label_line_ends(ax, ends)
 
 
 def _set_loss_axis(ax, values):

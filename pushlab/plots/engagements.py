@@ -15,7 +15,6 @@ from scipy.optimize import isotonic_regression
 
 from pushlab.metrics.estimate import proportion_interval
 from pushlab.plots.phones import app_name, format_value
-from pushlab.plots.stage import app_colour
 from pushlab.plots.style import (
     BLUE,
     DISMISSED,
@@ -27,7 +26,6 @@ from pushlab.plots.style import (
     SOFT,
     SURFACE,
     TEXT,
-    TEXT_SIZE,
     blend,
     chart,
     draw_mean,
@@ -407,10 +405,8 @@ def day_lanes(
     ax = chart(title, subtitle or f"{day:%A}, {day.date()}", size=size)
     label_rows(ax, names, counts)
     ax.plot(hours, np.zeros(len(table)), "|", color=TEXT, ms=13, mew=1.6)
-    for row, (app, mask) in enumerate(zip(apps.categories, masks), 1):
+    for row, mask in enumerate(masks, 1):
         _draw_outcomes(ax, row, hours[mask].to_numpy(), is_opened[mask].to_numpy())
-        if not app.endswith(" more"):
-            _draw_app_tile(ax, row, names[row][0], app_colour(app))
     ax.spines.bottom.set_visible(False)
     ax.set_xlim(0, 24)
     ticks = range(0, 25, 3)
@@ -421,25 +417,8 @@ def day_lanes(
         labeltop=True,
         labelbottom=False,
     )
-    ax.tick_params(axis="y", pad=26)
     ax.grid(True, axis="y")
     return ax.figure
-
-
-def _draw_app_tile(ax, row, letter, colour):
-    ax.annotate(
-        letter,
-        (0, row),
-        (-14, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        ha="center",
-        va="center_baseline",
-        size=TEXT_SIZE,
-        color=SURFACE,
-        weight="bold",
-        bbox={"boxstyle": "round,pad=0.3", "fc": colour, "ec": "none"},
-    )
 
 
 def _draw_outcomes(ax, row, hours, is_opened):
@@ -455,24 +434,6 @@ def _draw_outcomes(ax, row, hours, is_opened):
             continue
         x = hours[mask]
         y = np.full(len(x), row)
-        style = {"ls": "", "clip_on": False, "zorder": 5}
-        ax.plot(
-            x,
-            y,
-            marker="o",
-            ms=10,
-            mec=colour,
-            mfc=face,
-            mew=1.6,
-            **style,
-        )
-        ax.plot(
-            x,
-            y,
-            marker=symbol,
-            ms=5,
-            mec=symbol_colour,
-            mfc="none",
-            mew=1.5,
-            **style,
-        )
+        ax.plot(x, y, "o", ms=10, mec=colour, mfc=face, mew=1.6, clip_on=False)
+        mark = {"marker": symbol, "ms": 5, "mec": symbol_colour, "mew": 1.5}
+        ax.plot(x, y, ls="", mfc="none", clip_on=False, **mark)

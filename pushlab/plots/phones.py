@@ -160,6 +160,7 @@ def _topic(notification, labels):
 
 
 LEFT = 268  # left end of everything beside the phone
+RIGHT = 876  # right end of everything beside the phone
 CARD = 39  # left end of the cards on the screen
 CARD_WIDTH = 182
 NIGHT = "#1E3A56"  # wallpaper at the top
@@ -184,6 +185,8 @@ def phone(
 
             - env, user: names
             - step, of: pushes made so far, and in the whole episode
+            - past_answers: optional, number of answers known at the start; with 0, the picture shows what has been
+              learned so far
             - context: {feature: value}, the context of the next notification
             - push: None at reset, else {context, notification, opened, actual, reward, probability, best}
             - labels: optional, {feature: {value: readable text}}
@@ -207,7 +210,10 @@ def phone(
     stage.heading(title, _push_subtitle(frame), LEFT)
     bottom = _draw_context(stage, _feature_texts(context, labels))
     _draw_score(stage, pushes, frame["step"], agent, bottom)
-    _draw_last_pushes(stage, pushes[-20:], bottom)
+    if frame.get("past_answers") == 0:
+        _draw_learned(stage, pushes, labels, bottom)
+    else:
+        _draw_last_pushes(stage, pushes, bottom)
     return stage.figure
 
 
@@ -223,10 +229,13 @@ def _push_title(pushes, labels, choosing):
 
 def _push_subtitle(frame):
     env = one_line(frame["env"]).removeprefix("pushlab/")
-    user = truncate_to_width(one_line(frame["user"]), 240, TEXT_SIZE)
-    return (
+    user = truncate_to_width(one_line(frame["user"]), 160, TEXT_SIZE)
+    text = (
         f"{env} · user {user} · step {frame['step']:,} of {frame['episode_length']:,}"
     )
+    if "past_answers" in frame:
+        text += f" · began with {frame['past_answers']:,} answers"
+    return text
 
 
 def _outcome(push):
@@ -255,17 +264,6 @@ def _draw_phone(stage, height, time, texts):
         time: Text at the left of the status bar.
         texts: Context as `_texts_by_role` returns it; the status bar shows battery, charging and ringer.
     """
-    for spread in (7, 5, 3, 1):  # a soft shadow
-        stage.box(
-            24 - spread,
-            23 - spread,
-            212 + 2 * spread,
-            height + 2 * spread,
-            30 + spread,
-            INK,
-            z=1,
-            alpha=0.018,
-        )
     stage.box(24, 20, 212, height, 30, BODY, z=2)
     screen = stage.box(31, 27, 198, height - 14, 24, NIGHT, z=2)
     stage.wash(31, 27, 198, height - 14, NIGHT, DAWN, screen, z=3)
@@ -531,15 +529,16 @@ def _draw_score(stage, pushes, last, agent, top):
         zorder=6,
     )
     name = truncate_to_width(one_line(agent), 100, TICK_SIZE, "bold")
-    ends = [(last, reward[-1], f"{name} {format_number(reward[-1])}", BLUE)]
+    end = max(last, first + 10)
+    ends = [(end, reward[-1], f"{name} {format_number(reward[-1])}", BLUE)]
     if pushes and all(push.get("best") is not None for push in pushes):
         best = np.cumsum([0, *map(_expected_best, pushes)])
         ax.plot(steps, best, color=INK, lw=1.6, ls=BOUND_DASH)
         ax.fill_between(steps, reward, best, color=GREY, alpha=0.10, lw=0)
         label = f"best possible {format_number(best[-1])}"
-        ends.append((last, best[-1], label, INK))
+        ends.append((end, best[-1], label, INK))
     low, high = ax.dataLim.intervaly
-    ax.set_xlim(first, max(last, first + 10))
+    ax.set_xlim(first, end)
     ax.set_ylim(min(low, 0), max(high, 2))
     ax.locator_params(nbins=4, integer=True)
     if low < 0:
@@ -551,7 +550,7 @@ def _draw_score(stage, pushes, last, agent, top):
 def _draw_last_pushes(stage, pushes, top):
     left = LEFT + 472
     stage.label(left, top, "last 20 pushes")
-    outcomes = [_outcome(push) for push in pushes]
+    outcomes = [_outcome(push) for push in pushes[-20:]]
     draw_last_outcomes(
         stage,
         outcomes,
@@ -562,13 +561,42 @@ def _draw_last_pushes(stage, pushes, top):
         row_height=23,
         radius=8,
     )
+    _write_counts(stage, outcomes, left, top)
+
+
+def _write_counts(stage, outcomes, left, top):
+    """Write the numbers of opened and dismissed notifications."""
     opened = outcomes.count("opened")
     dismissed = len(outcomes) - opened
-    stage.text(left, top + 120, f"{opened} opened", TEXT_SIZE, OPENED, "bold")
-    stage.text(left, top + 137, f"{dismissed} dismissed", TEXT_SIZE, DISMISSED, "bold")
+    for row, (text, colour) in enumerate(
+        ((f"{opened:,} opened", OPENED), (f"{dismissed:,} dismissed", DISMISSED))
+    ):
+        stage.text(left, top + 120 + 17 * row, text, TEXT_SIZE, colour, "bold")
 
 
-RIGHT = 876  # right end of everything beside the phone
+def _draw_learned(stage, pushes, labels, top):
+    """Draw how many pushes of each topic were opened so far, for the four most frequent topics."""
+    left = LEFT + 472
+    stage.label(left, top, "learned so far: opened")
+    outcomes = {}
+    for push in pushes:
+        topic = _topic(push["notification"], labels)
+        outcomes.setdefault(topic, []).append(_outcome(push))
+    topics = sorted(outcomes, key=lambda topic: -len(outcomes[topic]))[:4]
+    for row, topic in enumerate(topics):
+        y = top + 21 + 24 * row
+        total = len(outcomes[topic])
+        opened = outcomes[topic].count("opened")
+        count = f"{opened:,} of {total:,}"
+        width = 128 - text_width(count, SMALL_SIZE, "bold")
+        stage.label(left, y, truncate_to_width(topic, width, SMALL_SIZE))
+        stage.text(RIGHT, y, count, SMALL_SIZE, INK, "bold", "right")
+        end = left + 136 * opened / total
+        stage.bars(left, RIGHT, y + 8, y + 12, TRACK)
+        stage.bars(left, end, y + 8, y + 12, OPENED, z=2)
+    _write_counts(stage, sum(outcomes.values(), []), left, top)
+
+
 DAY = 24 * 60  # minutes
 LANES = ("arrived", "waiting", "shown", "opened", "dismissed", "unseen")
 ACTION_RESULTS = {

@@ -35,6 +35,7 @@ from pushlab.plots.style import (
 
 UNIT = 126  # hundredths of an inch per preference of length 1
 STEPS = 100  # number of last steps in the trail and the rewards
+MAX_COVERED = 3  # points of a line or a trail below an item's name
 HALO = [withStroke(linewidth=3.5, foreground=SURFACE)]
 
 
@@ -104,8 +105,9 @@ def shelf(frames: Sequence[Mapping], agent: str = "") -> Figure:
     points = _item_points(frame["items"])
     trail = _draw_preference(ax, frames)
     _draw_items(ax, points, shown)
-    preference_label = _label_preference(ax, points, trail[-1])
-    _label_items(ax, points, names, shown, preference_label)
+    obstacles = _obstacles(points, trail, shown)
+    _label_preference(ax, obstacles, trail[-1])
+    _label_items(ax, points, names, shown, obstacles)
     rewards = [frame["reward"] for frame in frames if frame["reward"] is not None]
     _write_numbers(stage, frames, rewards)
     _draw_rewards(stage, frame, rewards)
@@ -164,13 +166,41 @@ def _draw_items(ax, points, shown):
         ax.plot(x, y, "o", ms=9, color=ORANGE, zorder=8)
 
 
-def _label_items(ax, points, names, shown, preference_label):
-    """Write as many item names beside their points as there is space for, the name of the item shown first.
+def _obstacles(points, trail, shown):
+    """Return points that no label should cover: items, trail, arrow, and the mark and line of the item shown."""
+    shares = np.linspace(0, 1, 20)[:, None]
+    obstacles = [*points, *trail, *(shares * trail[-1])]
+    if shown is not None:
+        corners = [(-0.1, -0.1), (-0.1, 0.1), (0.1, -0.1), (0.1, 0.1)]
+        obstacles += [*(shares * points[shown]), *(points[shown] + corners)]
+    return obstacles
+
+
+def _place(obstacles, half, positions):
+    """Return the position (x, y) of a label that covers the fewest obstacles, and their number.
 
     Args:
-        preference_label: Left end, right end and y of the label already drawn.
+        half: Half the length of the label.
     """
-    labels = [preference_label]
+
+    def covered(position):
+        distances = np.abs(np.array(obstacles) - position)
+        return np.sum(np.all(distances < (half, 0.11), axis=1))
+
+    position = min(positions, key=covered)
+    return position, covered(position)
+
+
+def _write_label(ax, obstacles, position, half, text, **options):
+    """Write a label that is centred on a position, and add it to the obstacles."""
+    x, y = position
+    obstacles += [(end, y) for end in np.linspace(x - half, x + half, 40)]
+    style = {"ha": "center", "va": "center", "path_effects": HALO, "zorder": 9}
+    ax.text(x, y, text, **style, **options)
+
+
+def _label_items(ax, points, names, shown, obstacles):
+    """Write as many item names beside their points as there is space for, the name of the item shown first."""
     for item in sorted(range(len(names)), key=lambda item: item != shown):
         size = SMALL_SIZE
         colour = TEXT
@@ -182,67 +212,30 @@ def _label_items(ax, points, names, shown, preference_label):
             weight = "bold"
             gap = 19
         x, y = points[item]
-        direction = 1 if x >= 0 else -1
         width = 180 - gap - UNIT * abs(x)
         name = truncate_to_width(one_line(names[item]), width, size, "bold")
-        near = x + direction * gap / UNIT
-        far = near + direction * text_width(name, size, "bold") / UNIT
-        left, right = sorted((near, far))
-        if item != shown and _overlaps(left, right, y, labels):
-            continue
-        labels.append((left, right, y))
-        ax.text(
-            near,
-            y,
-            name,
-            ha="left" if direction > 0 else "right",
-            va="center",
-            size=size,
-            color=colour,
-            weight=weight,
-            path_effects=HALO,
-            zorder=9,
-        )
+        half = text_width(name, size, weight) / UNIT / 2
+        distance = np.copysign(half + gap / UNIT, x)
+        sides = [(x + distance, y), (x - distance, y)]
+        position, covered = _place(obstacles, half, sides)
+        if item == shown or covered <= MAX_COVERED:
+            options = {"size": size, "color": colour, "weight": weight}
+            _write_label(ax, obstacles, position, half, name, **options)
 
 
-def _overlaps(left, right, y, labels):
-    """Return whether a label would overlap one of the labels (left, right, y)."""
-    return any(
-        right >= start and end >= left and abs(y - height) <= 0.13
-        for start, end, height in labels
-    )
-
-
-def _label_preference(ax, points, tip):
-    """Label the arrow at the position that covers the fewest items, beyond its tip or on the opposite side.
-
-    Returns:
-        Left end, right end and y of the label.
-    """
+def _label_preference(ax, obstacles, tip):
+    """Label the arrow on the side of its tip where the label covers the fewest obstacles."""
     text = "preference now"
     half = text_width(text, SMALL_SIZE, "bold") / UNIT / 2
-    x = np.clip(tip[0], half - 1.4, 1.4 - half)
-    offset = 0.15 if tip[1] >= 0 else -0.15
-
-    def items_covered(position):
-        is_covered = np.abs(points - position) < (half + 0.1, 0.16)
-        return np.sum(np.all(is_covered, axis=1))
-
-    positions = [(x, tip[1] + offset), (0, -offset), (0, -3 * offset)]
-    x, y = min(positions, key=items_covered)
-    ax.text(
-        x,
-        y,
-        text,
-        ha="center",
-        va="center",
-        size=SMALL_SIZE,
-        color=darken(BLUE),
-        weight="bold",
-        path_effects=HALO,
-        zorder=9,
-    )
-    return x - half, x + half, y
+    x_sign, y_sign = np.where(tip >= 0, 1, -1)
+    outward = x_sign * (half + 0.14)
+    up = y_sign * 0.16
+    sides = [(0, up), (outward, 0), (outward, up), (0, -up), (-outward, 0)]
+    limits = np.array([1.5 - half, 1.1])
+    positions = np.clip(tip + np.array(sides), -limits, limits)
+    position, _ = _place(obstacles, half, positions)
+    options = {"size": SMALL_SIZE, "color": darken(BLUE), "weight": "bold"}
+    _write_label(ax, obstacles, position, half, text, **options)
 
 
 def _write_numbers(stage, frames, rewards):
@@ -252,13 +245,17 @@ def _write_numbers(stage, frames, rewards):
     if rewards:
         last = format_number(rewards[-1])
         mean = format_number(np.mean(rewards))
-    angle = _angle_between(frames[0]["preference"], frames[-1]["preference"])
+    first = frames[0]["preference"]
+    angle = _angle_between(first, frames[-1]["preference"])
+    turned = "turned since the start"
+    if len(first) > 2:  # the map shows only two directions
+        turned = f"turned, in all {len(first)} features"
     count = f"{len(frames[-1]['items'])}"
     for row, (number, text, colour) in enumerate(
         (
             (last, "reward of this step", darken(ORANGE)),
             (mean, "mean reward so far", INK),
-            (f"{angle:.0f}°", "turned since the start", BLUE),
+            (f"{angle:.0f}°", turned, BLUE),
             (count, "items to choose from", INK),
         )
     ):

@@ -104,7 +104,7 @@ def _draw_people(stage, points, radius, people, colours, **edge):
 
 def _draw_floor(stage, frame, choosing):
     """Draw all locations with their objects, those in view lit."""
-    floor = stage.box(24, 76, 492, 330, 14, FLOOR, "#AFB8C3", 3.0, z=1)
+    stage.box(24, 76, 492, 330, 14, FLOOR, "#AFB8C3", 3.0, z=1)
     colours = dict(zip(frame["people"], cycle(SERIES)))
     locations = frame["locations"]
     columns = max(4, int(len(locations) ** 0.5 + 0.999))
@@ -112,21 +112,15 @@ def _draw_floor(stage, frame, choosing):
     width = 480 / columns
     height = min(92, 272 / rows)
     gap = 4 if height < 68 else 8
-    lit = []
     for position, location in enumerate(locations):
         row, column = divmod(position, columns)
         x = 34 + column * width
         y = 86 + row * height
         objects = _objects_at(location, frame, colours, choosing)
         is_lit = any(is_seen for _, _, is_seen in objects)
-        if is_lit:
-            lit.append((x + width / 2, y + height / 2))
         box = (x, y, width - gap, height - gap)
-        _draw_location(stage, box, location, is_lit)
-        _draw_objects(stage, box, objects)
-    for radius in range(40, 120, 10):
-        light = stage.stamp(CIRCLE, lit, radius, LIT, alpha=0.18, z=2)
-        light.set_clip_path(floor)
+        hidden = _draw_objects(stage, box, objects)
+        _draw_location(stage, box, location, is_lit, hidden)
     _draw_owners(stage, frame, colours)
 
 
@@ -155,15 +149,14 @@ def _draw_owners(stage, frame, colours):
         fills.append(colour if is_seen else blend(colour, 0.55, FLOOR))
         edges.append(INK if is_seen else SURFACE)
         if len(people) <= 10:
-            weight = "bold" if is_seen else "normal"
-            name = truncate_to_width(person, pitch + 4, SMALL_SIZE, weight)
-            stage.text(x, 394, name, SMALL_SIZE, INK, weight, "center")
+            name = truncate_to_width(person.capitalize(), pitch, SMALL_SIZE)
+            stage.text(x, 394, name, SMALL_SIZE, INK, align="center")
     radius = min(13, pitch / 2 - 2)
     _draw_people(stage, points, radius, people, fills, edge=edges, line=1.8)
 
 
-def _draw_location(stage, box, location, is_lit):
-    """Draw the box of a location, with an eye if something there is in view."""
+def _draw_location(stage, box, location, is_lit, hidden):
+    """Draw the box of a location, with the number of hidden objects, and an eye if something there is in view."""
     x, y, width, height = box
     fill = "#EDF0F4"
     edge = "#BFC7D0"
@@ -171,19 +164,23 @@ def _draw_location(stage, box, location, is_lit):
     weight = "normal"
     room_for_name = width - 12
     if is_lit:
-        fill = SURFACE
-        edge = "#AEB7C2"
+        fill = LIT
+        edge = INK
         colour = INK
         weight = "bold"
         room_for_name -= 16
         icon(stage, "eye", [(x + width - 12, y + 10)], 7, INK, 1.2)
     stage.box(x, y, width, height, 8, fill, edge, 1.2, z=4)
+    if hidden > 0:
+        right = x + room_for_name + 6
+        stage.label(right, y + 10, f"+{hidden}", align="right")
+        room_for_name -= 20
     name = truncate_to_width(location, room_for_name, SMALL_SIZE, weight)
     stage.text(x + 6, y + 10, name, SMALL_SIZE, colour, weight)
 
 
 def _draw_objects(stage, box, objects):
-    """Draw as many objects of a location as fit into its box, and the number of the others."""
+    """Draw as many objects of a location as fit into its box; return the number of the others."""
     x, y, width, height = box
     is_small = height < 60
     count = max(1, int(width // 18) - 1) if is_small else 2
@@ -206,9 +203,7 @@ def _draw_objects(stage, box, objects):
         people = [item["person"] for item, _, _ in objects[:count]]
         radius = 6.5 if is_small else 8.5
         _draw_people(stage, points, radius, people, discs)
-    if len(objects) > count:
-        text = f"+{len(objects) - count}"
-        stage.label(x + width - 4, y + height - 10, text, align="right")
+    return len(objects) - count
 
 
 # ---------------------------------------------------------------- memory

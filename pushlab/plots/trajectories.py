@@ -11,7 +11,6 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from matplotlib.collections import LineCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -100,8 +99,8 @@ class Trajectory:
             {name: {words, own, reach, held}}.
         env: Name of the environment, "" for a table.
         goal: {variable: (low, high)}.
-        time: Shape (n,).
-        values: {variable or indicator: (n,)}.
+        time: Times of the decisions and of the end, shape (n,).
+        values: {"time", variable or indicator: (m,)}, between decisions too if the frames have a "path".
         baseline: {variable: (n,)} without any intervention; empty if the frames don't have it.
         doses: {intervention: (n - 1,)}, from each time to the next.
         end: Time at the right end.
@@ -119,14 +118,14 @@ class Trajectory:
     @property
     def lanes(self) -> list[Lane]:
         """Lanes of the interventions that the agent sets or that leave their default dose."""
-        colours = cycle(LANE_COLOURS)
         lanes = []
-        for name, item in self.model["interventions"].items():
+        interventions = self.model["interventions"].items()
+        for (name, item), colour in zip(interventions, cycle(LANE_COLOURS)):
             levels = (self.doses[name] - item["default_dose"]) / item[
                 "max_dose_deviation"
             ]
             if item["is_controlled"] or levels.any():
-                lanes.append(Lane(name, item["label"], levels, next(colours)))
+                lanes.append(Lane(name, item["label"], levels, colour))
         return lanes
 
     def x_positions(self, width: float) -> np.ndarray:
@@ -146,14 +145,19 @@ def _trajectory(episode, model=None, goal=None):
         return _table_trajectory(episode, model, goal)
     last = last_frame(episode)
     doses = {name: np.empty(0) for name in last["model"]["interventions"]}
+    rows = []
+    for frame in episode:
+        indicators = frame.get("indicators", {})
+        rows += frame.get("path", [])
+        rows.append({"time": frame["time"], **frame["state"], **indicators})
     return Trajectory(
         model=last["model"],
         env=last["env"],
         goal=goal or last["goal"],
         time=np.array([frame["time"] for frame in episode], float),
-        values=_columns(episode, "state") | _columns(episode, "indicators"),
-        baseline=_columns(episode, "no_action_state"),
-        doses=doses | _columns(episode[1:], "doses"),
+        values=_columns(rows),
+        baseline=_columns([frame.get("no_action_state", {}) for frame in episode]),
+        doses=doses | _columns([frame["doses"] for frame in episode[1:]]),
         end=float(last["end"]),
     )
 
@@ -175,9 +179,9 @@ def _table_trajectory(table, model, goal):
     )
 
 
-def _columns(frames, key):
-    table = pd.DataFrame([frame.get(key) or {} for frame in frames], dtype=float)
-    return {name: table[name].to_numpy() for name in table}
+def _columns(rows):
+    names = rows[-1] if rows else ()
+    return {name: np.array([row[name] for row in rows], float) for name in names}
 
 
 # ---------------------------------------------------------------- panels
@@ -266,13 +270,19 @@ def _set_limits(axis, low, high, is_log=False, count=4):
     axis.set_view_interval(low, high, ignore=True)
 
 
+def _format_time(time, unit):
+    return f"{time:g}" if unit == "year" else format_tick(time)
+
+
 def _label_times(ax, unit):
-    """Set the time ticks; the last names the unit if it is a day or a step."""
+    """Set the time ticks; the last names the unit, except for years."""
     low, high = ax.get_xlim()
     locator = MaxNLocator(6, steps=(1, 2, 5, 10), integer=high - low >= 5)
     ticks = [tick for tick in locator.tick_values(low, high) if low <= tick <= high]
-    labels = [f"{tick:g}" if unit == "year" else format_tick(tick) for tick in ticks]
-    if unit in ("day", "step"):
+    labels = [_format_time(tick, unit) for tick in ticks]
+    if unit == "time":
+        labels[-1] = f"time {labels[-1]}"
+    elif unit != "year":
         labels[-1] += f" {unit}s"
     ax.set_xticks(ticks, labels)
 
@@ -362,16 +372,19 @@ def _panel(trajectory, name, lines, unit=1, share=1, baseline="", is_rate=False)
     Args:
         lines: {variable: (label, colour)}. A colour is a name in `style` or hexadecimal digits.
         unit: Divides the values.
-        baseline: Variable to draw a second time, without interventions.
+        baseline: Variable to draw a second time, dotted, without interventions.
         is_rate: Whether to draw the increase per unit of time, for variables that count events.
     """
     curves = []
-    if baseline in trajectory.baseline:
-        curves.append((trajectory.baseline[baseline], "nothing done", GREY, DOTS))
     for (variable, (label, colour)), dash in zip(lines.items(), DASHES):
         values = trajectory.values[variable]
-        curves.append((values, label, getattr(style, colour, colour), dash))
-    drawn = [_panel_line(trajectory.time, unit, is_rate, *curve) for curve in curves]
+        colour = getattr(style, colour, colour)
+        curves.append((values, label, colour, dash))
+        if variable == baseline and trajectory.baseline:
+            values = trajectory.baseline[variable]
+            curves.append((values, "nothing done", colour, DOTS))
+    times = trajectory.values["time"]
+    drawn = [_panel_line(times, unit, is_rate, *curve) for curve in curves]
     all_values = np.concatenate([line[1] for line in drawn])
     low = 0.0
     high = max(all_values, default=0.0) or 1.0
@@ -395,15 +408,17 @@ def _panel_line(times, unit, is_rate, values, label, colour, dash):
     return times, values, label, colour, dash
 
 
-def _draw_trajectory(trajectory, panels, width, title, subtitle, agent, as_bars=False):
+def _draw_trajectory(trajectory, panels, width, title, subtitle, *notes, as_bars=False):
     """Draw a heading, lanes and panels; return the stage and the axes of the panels."""
     model = trajectory.model
     unit = model["time_unit"]
-    now = f"{unit} {trajectory.time[-1]:g} of {trajectory.end:g}"
-    names = filter(None, (trajectory.env, agent))
+    times = (trajectory.time[-1], trajectory.end)
+    now, end = [_format_time(time, unit) for time in times]
+    names = filter(None, (trajectory.env, *notes))
     stage = Stage(900, 480)
     stage.heading(
-        title or f"{model['title']}: {now}", subtitle or "   ·   ".join(names)
+        title or f"{model['title']}: {unit} {now} of {end}",
+        subtitle or "   ·   ".join(names),
     )
     top = _draw_lanes(stage, trajectory, width, as_bars) + GAP
     span = trajectory.time[0], trajectory.end
@@ -419,7 +434,7 @@ def patient(
     subtitle: str = "",
     agent: str = "",
 ) -> Figure:
-    """Draw the state of a model over time, with interventions as lanes and tints, and its phase portrait.
+    """Draw the state of a model over time, with interventions as lanes and grey tints, and its phase portrait.
 
     The goal is green.
 
@@ -440,8 +455,8 @@ def patient(
     for ax in panel_axes:
         ends = 480 * (1 - ax.get_position().intervaly)
         for lane in trajectory.lanes:
-            opacity = 0.15 * np.abs(lane.levels)
-            stage.bars(x[:-1], x[1:], *ends, lane.colour, opacity)
+            # Two tints in the colours of the lanes would mix to the green of the goal.
+            stage.bars(x[:-1], x[1:], *ends, INK, 0.06 * np.abs(lane.levels))
     _draw_phase_portrait(stage, trajectory)
     return stage.figure
 
@@ -456,7 +471,7 @@ def _draw_phase_portrait(stage, trajectory):
     y_name = next(reversed(axis_names))
     points = np.column_stack([trajectory.values[x_name], trajectory.values[y_name]])
     goals = [trajectory.goal.get(name) for name in (x_name, y_name)]
-    stage.text(606, 84, "the same days as a path", SMALL_SIZE, weight="bold")
+    stage.text(606, 84, "the same run as a path", SMALL_SIZE, weight="bold")
     stage.label(606, 103, "light early, dark late, from ○ to ●")
     stage.label(606, 128, axis_names[y_name])
     ax = stage.axes(644, 141, 232, BOTTOM - 158)
@@ -556,7 +571,7 @@ WORLD3_CURVES = {
 def limits_to_growth(
     episode: Any,
     title: str = "",
-    subtitle: str = "bars: above their line more than the model's own, below it less",
+    subtitle: str = "",
     agent: str = "",
 ) -> Figure:
     """Draw people, resources, food, industrial output and pollution, each on its own scale from zero.
@@ -582,8 +597,9 @@ def limits_to_growth(
         lines.append((times, values / highest, label, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
     panels = [Panel("", lines, (0, 1))]
+    bars = "bars: above their line more than the model's own, below it less"
     stage, (ax,) = _draw_trajectory(
-        trajectory, panels, 640, title, subtitle, agent, as_bars=True
+        trajectory, panels, 640, title, subtitle, agent, bars, as_bars=True
     )
     ax.set_yticks([0.25, 0.5, 0.75, 1], [""] * 4)
     if times[0] < times[-1] < trajectory.end:

@@ -101,6 +101,7 @@ def test_the_board_fits_a_phone_and_a_projector_and_names_its_rows(browser, serv
         for width, height in ((360, 740), (1920, 1080)):
             page.set_viewport_size({"width": width, "height": height})
             assert page.evaluate(TOO_WIDE) == []
+        assert page.evaluate("document.documentElement.scrollHeight") == 1080
         table = page.get_by_role("table", name="Challenge 2: the cold start")
         assert table.get_by_role("rowheader").count() == 40
         assert table.get_by_role("rowheader", name="<b>bold</b> & Söhne").count() == 1

@@ -74,3 +74,7 @@ def test_bars_show_scores_on_an_axis_with_zero():
     text = page(board | {"games": [game]})
     bars = re.findall(r'class="t0" x="([\d.]+)%" width="([\d.]+)%', text)
     assert [tuple(map(float, bar)) for bar in bars] == [(35, 45), (20, 15)]
+    assert "→" not in text
+    a["high"] = 5.0
+    text = page(board | {"games": [game]})
+    assert "[2.0, 5.0 →]" in text and 'x="100%"' in text

@@ -35,6 +35,11 @@ def test_scores_are_means_with_a_t_interval():
     np.testing.assert_allclose(table, expected, rtol=1e-6)
 
 
+def test_equal_teams_are_sorted_by_their_numbers():
+    table = standing(pd.DataFrame([[0.5] * 3] * 2, ["team 10", "team 9"]))
+    assert table.index.tolist() == ["team 9", "team 10"]
+
+
 def test_the_interval_of_a_share_is_that_of_a_ratio():
     expected = np.array([1.0, 2.0, 3.0])
     best = np.array([2.0, 2.0, 4.0])

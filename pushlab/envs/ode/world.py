@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ TOLERANCE = 1e-7  # keeps the relative error of an episode below 1e-6
 MIN_LOGGED = 1e-6  # replaces smaller values before logarithms are taken
 MIN_BATCH = 12  # fewer copies are advanced one by one, not LANES at a time
 ONE = np.array(1)  # NumPy adds it to a small array in half the time of a plain 1
+PARTS = 8  # of a step, for a smooth curve between decisions
 MAX_NORMAL = 9.0  # the Box-Muller method gives no larger number
 
 
@@ -444,6 +446,7 @@ class ODE(World):
         - `goal`: {variable: (low, high)} of the goal's region; empty if the model has none.
         - `doses`, `reward`: {intervention: dose} of the last step, and its reward; None after a
           reset.
+        - `path`: For `patient`, the states during the last step: [{"time": time, variable: value}, ...].
         """
         values = state["values"]
         factor = 2.0 if self.model.logarithmic else 1.25  # of the goal's region
@@ -466,6 +469,9 @@ class ODE(World):
             names = self.model_description["interventions"]
             frame["doses"] = dict(zip(names, dose.tolist()))
             frame["reward"] = float(outcome["reward"][at])
+            if self.drawing == "patient" and self.dt is None:
+                before = outcome["before"][at : at + 1]
+                frame["path"] = self._path(before, frame["step"] - 1, dose[None])
         if self.model.indicators is not None:
             row = values[at : at + 1]
             indicators = self.model.indicators(row, dose[None], self.config)
@@ -473,6 +479,17 @@ class ODE(World):
                 name: value.item() for name, value in indicators.items()
             }
         return frame
+
+    def _path(self, values, step, dose):
+        """Return the states between two decisions, [{"time": time, variable: value}, ...]."""
+        fine = copy(self)
+        fine.timestep /= PARTS
+        names = ("time", *self.model.names)
+        path = []
+        for part in range(step * PARTS, (step + 1) * PARTS - 1):
+            values, time, _ = fine.flow(values, np.array([part]), dose)
+            path.append(dict(zip(names, [*time.tolist(), *values[0].tolist()])))
+        return path
 
     def step_times(self, step: ndarray) -> list[ndarray]:
         """Return the times (n,) before and after the next timestep."""
