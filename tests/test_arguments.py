@@ -81,7 +81,7 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
             {"initial_state": {"T1": 1}},
             "initial_state of hiv needs the variables T1, ",
         ),
-        (HIV, {"bins": {"V": [1, 2]}}, "bins must be True or False; got"),
+        (HIV, {"log_observation": [1]}, "log_observation must be True or False; got"),
         (
             CREDIT,
             {"candidates": {"steep": [21.0] + 10 * [0.0]}},

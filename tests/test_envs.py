@@ -87,16 +87,6 @@ GOLDEN = [
         {"actions": "box", "log_observation": True, "noise": 0.1},
         (9735675.74797, 8669.79650039, 3519.04977027, 4864.78377326),
     ),
-    (
-        "ODE-HIV-v0",
-        {
-            "bins": True,
-            "timestep": 5.0,
-            "preset": "ernst2006",
-            "initial_state": "unhealthy",
-        },
-        (20521164.8716, 6970.93625766, 3467.24787888, 4176.4154212),
-    ),
     ("ODE-HIV-Goal-v0", {}, (-400, 19204.3918614, 4026.16775913, 4257.13476769)),
     (
         "ODE-HIV-Goal-v0",
@@ -482,7 +472,6 @@ INVALID_ARGUMENTS = [
     ("ODE-HIV-v0", {"interventions": {"epsilon_1": [0, 2]}}, "from 0 to 0.7; got"),
     ("ODE-HIV-v0", {"timestep": 1e-9}, "number from 4e-05 to 400.0; got 1e-09"),
     ("ODE-LotkaVolterra-v1", {"model": "hiv"}, "-v1 has its own model"),
-    ("ODE-Zika-v0", {"bins": True}, "zika has no bins"),
     ("ODE-Zika-v0", {"reference": "whynot"}, "None, whynot-0.12; got 'whynot'"),
     ("ODE-World3-v1", {"dt": 1.5}, "dt must be a number from 1e-06 to 1"),
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),

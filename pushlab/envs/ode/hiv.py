@@ -133,12 +133,12 @@ MODEL = Model(
     Config=HIVConfig,
     variables=read_variables(
         """
-T1   cells/ml   healthy CD4+ cells      2e4 1e5 3e5 6e5 9e5
-T1*  cells/ml   infected CD4+ cells     10 100 1e3 1e4 1e5
-T2   cells/ml   healthy macrophages     5 50 300 1e3 2e3
-T2*  cells/ml   infected macrophages    1 10 50 200
-V    copies/ml  free virus              50 500 5e3 5e4 5e5
-E    cells/ml   immune effectors        30 300 3e3 3e4 3e5
+T1   cells/ml   healthy CD4+ cells
+T1*  cells/ml   infected CD4+ cells
+T2   cells/ml   healthy macrophages
+T2*  cells/ml   infected macrophages
+V    copies/ml  free virus
+E    cells/ml   immune effectors
 """
     ),
     initial_states={
@@ -172,9 +172,7 @@ class HIV(ODE):
         - V: free virus, copies/ml
         - E: immune effectors, cells/ml
 
-        `observe`, `log_observation`, `bins` and `noise` change the observation. The edges of bins=True:
-        T1 2e4, 1e5, 3e5, 6e5, 9e5; T1* 10, 100, 1e3, 1e4, 1e5; T2 5, 50, 300, 1e3, 2e3;
-        T2* 1, 10, 50, 200; V 50, 500, 5e3, 5e4, 5e5; E 30, 300, 3e3, 3e4, 3e5.
+        `observe`, `log_observation` and `noise` change the observation.
 
     Action:
         Discrete(4): 0 nothing, 1 protease inhibitor (epsilon_2 0.3), 2 reverse transcriptase inhibitor (epsilon_1
@@ -220,8 +218,7 @@ class HIVGoal(HIV):
 
     Observation:
         Dict: "observation" as in `ODE-HIV-v0`, with log_observation=True by default; "achieved_goal" and
-        "desired_goal", Box(3,), the base-10 logarithms of T1, V and E. `observe`, `bins` and `noise` don't change
-        goals.
+        "desired_goal", Box(3,), the base-10 logarithms of T1, V and E. `observe` and `noise` don't change goals.
 
     Reward:
         0 if no component of the achieved goal differs from the desired goal by more than `goal_tolerance`, otherwise

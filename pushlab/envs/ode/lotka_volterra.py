@@ -79,8 +79,8 @@ MODEL = Model(
     Config=LotkaVolterraConfig,
     variables=read_variables(
         """
-rabbits  animals  prey       5 10 20 40
-foxes    animals  predators  2 5 10 20
+rabbits  animals  prey
+foxes    animals  predators
 """
     ),
     initial_states={"default": (10.0, 5.0), "balance": (20.0, 10.0)},
@@ -100,8 +100,7 @@ class LotkaVolterra(ODE):
     """Prevent the near extinction of rabbits and foxes by reducing the growth of the foxes.
 
     Observation:
-        Box(2,), float64: rabbits and foxes, at most 2,002 and 4,682 animals. Edges of bins=True: rabbits 5, 10, 20,
-        40; foxes 2, 5, 10, 20.
+        Box(2,), float64: rabbits and foxes, at most 2,002 and 4,682 animals.
 
     Action:
         Discrete(2): fox_growth 0.4 or 0.75 (undisturbed). With actions="box" Box(1,) from 0 to 2.

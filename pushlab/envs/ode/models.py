@@ -32,13 +32,11 @@ class Variable(NamedTuple):
         name: Name of the variable.
         unit: Unit of its values.
         meaning: Description of the variable.
-        edges: Edges of the bins for bins=True, in ascending order.
     """
 
     name: str
     unit: str
     meaning: str
-    edges: tuple = ()
 
 
 class Intervention(NamedTuple):
@@ -283,12 +281,8 @@ def read_table(text: str) -> list[list[str]]:
 
 
 def read_variables(text: str) -> tuple[Variable, ...]:
-    """Return the variables in a table with the columns name, unit, meaning and, optionally, edges."""
-    variables = []
-    for name, unit, meaning, *cells in read_table(text):
-        edges = tuple(map(float, " ".join(cells).split()))
-        variables.append(Variable(name, unit, meaning, edges))
-    return tuple(variables)
+    """Return the variables in a table with the columns name, unit, meaning."""
+    return tuple(Variable(*cells) for cells in read_table(text))
 
 
 def read_interventions(text: str) -> tuple[Intervention, ...]:

@@ -7,7 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.spaces import Box, Discrete
 from numpy import ndarray
 
 from pushlab.envs.env import action_validator
@@ -41,8 +41,7 @@ class ODE(World):
 
     Observation:
         Box, float64: the variables in `observe`, in their units. With `log_observation`, their base-10 logarithms, for
-        which 1e-6 replaces smaller values. With `bins`, MultiDiscrete: the number of edges that a variable reaches;
-        `world.edges` has the edges.
+        which 1e-6 replaces smaller values.
 
     Action:
         "discrete": Discrete, a number for each combination of the interventions' options; the last intervention
@@ -70,7 +69,6 @@ class ODE(World):
         actions: "discrete" or "box".
         interventions: {name: options or (low, high)} instead of the model's own.
         observe: Names of the variables in observations; None is all.
-        bins: Whether to observe the model's bins.
         log_observation: Whether to observe logarithms.
         noise: Standard deviation of the natural logarithm of observed over true values.
         tolerance: Relative error allowed in each step of the adaptive solver.
@@ -112,7 +110,6 @@ class ODE(World):
         actions: str = "discrete",
         interventions: dict | None = None,
         observe: Any = None,
-        bins: bool = False,
         log_observation: bool = False,
         noise: float = 0.0,
         tolerance: float = TOLERANCE,
@@ -143,7 +140,7 @@ class ODE(World):
         self.noise = float(validate_number("noise", noise, 0, 5))
         is_box = validate_choice("actions", actions, ("discrete", "box")) == "box"
         self._set_actions(interventions, is_box)
-        self._set_observations(observe, validate_bool("bins", bins), log_observation)
+        self._set_observations(observe, log_observation)
 
     def _compile(self):
         model = self.model
@@ -210,7 +207,7 @@ class ODE(World):
             ranges[name] = tuple(doses.tolist())
         return ranges
 
-    def _set_observations(self, observe, bins, log_observation):
+    def _set_observations(self, observe, log_observation):
         names = self.model.names
         observe = (
             names if observe is None else validate_choices("observe", observe, names)
@@ -220,14 +217,6 @@ class ODE(World):
         self._observed = np.array([names.index(name) for name in observe])
         self.log_observation = validate_bool("log_observation", log_observation)
         self.uniforms = 2 * len(observe) if self.noise else 0
-        self.edges = None
-        if bins:
-            edges = {item.name: np.array(item.edges) for item in self.model.variables}
-            self.edges = {name: edges[name] for name in observe}
-            sizes = [len(edges[name]) + 1 for name in observe]
-            require(min(sizes) > 1, f"{self.model.name} has no bins")
-            self.observation_space = MultiDiscrete(sizes)
-            return
         low = np.zeros(len(observe))
         high = self._observation_bounds()[self._observed]
         if self.log_observation:
@@ -254,7 +243,7 @@ class ODE(World):
             start = self.model.state(requested, self.config)
             is_within = self._upper_bounds(start) <= self._observation_bounds()
             require(
-                self.edges is not None or is_within.all(),
+                is_within.all(),
                 f"initial_state {short_repr(requested)} can leave the observation space; "
                 f"give it as the argument initial_state of the environment instead",
             )
@@ -332,10 +321,6 @@ class ODE(World):
             values = values.take(self._observed, axis=1)
         if self.noise:
             values = values * state["error"]
-        if self.edges is not None:
-            columns = zip(self.edges.values(), values.T)
-            codes = [np.searchsorted(*column, side="right") for column in columns]
-            return np.stack(codes, axis=1)
         if self.log_observation:
             return np.log10(np.maximum(values, MIN_LOGGED))
         return values.copy()
