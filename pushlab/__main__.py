@@ -1,10 +1,10 @@
-"""The command line: `pushlab --help`, or `python -m pushlab`.
+"""The command line: `pushlab -h`, or `python -m pushlab`.
 
-Exit status: 0 for success, 1 for faulty data (every issue on standard error), 2 for an invalid command. `pushlab score`
-exits with 1 only for a faulty submission; the others in its folder are still scored. For any other error, such as a
-missing user or a folder that can't be written to, it exits with 2.
+Exit status: 0 for success, 2 for an invalid command line, 130 after Ctrl-C, 1 for any other error. Errors are on
+standard error, with a line that says what to do. A faulty submission or lifetime doesn't stop the others of its folder.
 """
 
+import inspect
 import os
 import signal
 import sys
@@ -17,21 +17,13 @@ import typer
 from pushlab.experiments.bench.command import bench
 from pushlab.experiments.command import sweep_command
 from pushlab.lifetimes.command import experts_app, lifelong
+from pushlab.users.judges import MODELS, OPENINGS
 from pushlab.utils.cache import no_cache
-from pushlab.utils.commands import echo, exit_on_error
+from pushlab.utils.commands import Commands, Workers, echo, one_of
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Personalised notifications and sequential decisions: environments, data, metrics.",
-)
-data = typer.Typer(no_args_is_help=True, help="Check data sets and collect facts.")
-app.add_typer(data, name="data")
-app.add_typer(experts_app, name="experts")
-app.command()(lifelong)
-app.command("sweep")(sweep_command)
-app.command()(bench)
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+app = typer.Typer(cls=Commands, rich_markup_mode=None, context_settings=SETTINGS)
+data = typer.Typer(cls=Commands, help="Check data sets, and collect facts.")
 
 
 def _version(is_requested: bool):
@@ -54,44 +46,32 @@ def about(
         ),
     ] = False,
 ):
-    """Personalised notifications and sequential decisions: environments, data, metrics."""
+    """Personalised notifications and sequential decisions: environments, data, metrics.
+
+    Example: `pushlab contexts mira --out contexts.csv`
+
+    More: https://pushlab.github.io/pushlab/docs/index.html
+    """
 
 
-UsersOption = Annotated[str | None, typer.Option(help="A folder or wheel of users.")]
-PeriodOption = Annotated[str, typer.Option(help="test, or another period of the user.")]
+UsersOption = Annotated[
+    str | None, typer.Option(metavar="PATH", help="A folder or wheel of users.")
+]
+PeriodOption = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="test, or another period of the user."),
+]
 ReplaceOption = Annotated[
     bool, typer.Option("--replace", help="Replace an existing file.")
 ]
 
 
-@app.command()
-def envs():
-    """List the environments."""
-    from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
-
-    width = max(len(name) for name, *_ in ENVIRONMENTS)
-    for name, _, description in (*ENVIRONMENTS, REMOTE_ENVIRONMENT):
-        typer.echo(f"{name:{width}}  {description}")
-
-
-@app.command()
-def warm(
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, max=1024, help="Processes; by default one per core."),
-    ] = None,
-):
-    """Compile the loops of all worlds in advance. The compiled code is stored on disk."""
-    from pushlab.experiments.command import warm
-
-    try:
-        warm(workers)
-    except KeyboardInterrupt:
-        typer.echo(
-            "interrupted; the code compiled so far is stored, and the next run continues from there",
-            err=True,
+def _require_new(path: Path, replace: bool):
+    """Raise FileExistsError if a file exists and isn't to be replaced."""
+    if not replace and os.path.lexists(path):
+        raise FileExistsError(
+            f"{path} exists already\nreplace it with --replace, or choose another --out"
         )
-        raise typer.Exit(130) from None
 
 
 @data.command()
@@ -103,35 +83,40 @@ def check(
         ),
     ],
     user: Annotated[
-        str | None, typer.Option(help="One user of a folder or wheel; by default all.")
+        str | None,
+        typer.Option(metavar="NAME", help="One user of a folder; by default all."),
     ] = None,
     schema: Annotated[
         str | None,
         typer.Option(help="A schema's name or file; by default the matching one."),
     ] = None,
 ):
-    """Read a data set as the environments do, and print its load report or every issue."""
+    """Read a data set as the environments do, and print its load report or every issue.
+
+    Example: `pushlab data check mira`
+
+    Or: `pushlab data check myusers/`
+
+    More: https://pushlab.github.io/pushlab/docs/your_data.html
+    """
     from pushlab.datasets.reading import list_users, load_user
     from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
     issues: list = []
-    with exit_on_error(1):
-        users: list[str | None] = [user or None]
-        if not user and Path(path).exists():
-            users = [*list_users(path)] or [None]
-        for name in users:
-            try:
-                typer.echo(load_user(path, user=name, schema=schema).report())
-            except BadData as error:
-                issues += error.issues
-            except Exception as error:  # so that the other users are read too
-                if len(users) == 1:
-                    raise
-                valid_values = (
-                    f"this user can't be read ({type(error).__name__}: {error})"
-                )
-                issues.append(DataIssue(str(name), valid_values=valid_values))
-        raise_issues(issues)
+    users: list[str | None] = [user or None]
+    if not user and Path(path).exists():
+        users = [*list_users(path)] or [None]
+    for name in users:
+        try:
+            typer.echo(load_user(path, user=name, schema=schema).report())
+        except BadData as error:
+            issues += error.issues
+        except Exception as error:  # so that the other users are read too
+            if len(users) == 1:
+                raise
+            valid_values = f"this user can't be read ({type(error).__name__}: {error})"
+            issues.append(DataIssue(str(name), valid_values=valid_values))
+    raise_issues(issues)
 
 
 @data.command()
@@ -153,7 +138,12 @@ def collect(
     ] = 20,
     replace: ReplaceOption = False,
 ):
-    """Write a table of the usual places of objects, for the room, from ConceptNet's facts."""
+    """Write a table of the usual places of objects, for the room, from ConceptNet's facts.
+
+    Example: `pushlab data collect web --out places.csv`
+
+    More: https://pushlab.github.io/pushlab/data/room/README.html
+    """
     from pushlab.datasets.commonsense import (
         all_places,
         fetch_facts,
@@ -164,24 +154,22 @@ def collect(
     )
     from pushlab.utils.files import read_text
 
-    with exit_on_error(1):
-        if not replace and os.path.lexists(out):
-            raise FileExistsError(f"{out} exists already; replace it with --replace")
-        if heads is None:
-            objects = list(usual_places(read_facts("commonsense")))
-        else:
-            objects = read_text(heads).split("\n")
-        objects = [head.strip().lower() for head in objects if head.strip()]
-        if source == "web":
-            all_facts = fetch_facts(objects, limit)
-        else:
-            all_facts = read_facts(source, objects)
-        facts = strongest_facts(all_facts, limit, objects)
-        if not facts:
-            raise ValueError(
-                f"{source} has no places for any of the {len(objects)} objects"
-            )
-        write_facts(facts, out, replace)
+    _require_new(out, replace)
+    if heads is None:
+        objects = list(usual_places(read_facts("commonsense")))
+    else:
+        objects = read_text(heads).split("\n")
+    objects = [head.strip().lower() for head in objects if head.strip()]
+    if source == "web":
+        all_facts = fetch_facts(objects, limit)
+    else:
+        all_facts = read_facts(source, objects)
+    facts = strongest_facts(all_facts, limit, objects)
+    if not facts:
+        raise ValueError(
+            f"{source} has no places for any of the {len(objects)} objects"
+        )
+    write_facts(facts, out, replace)
     n_objects = len(usual_places(facts))
     typer.echo(
         f"{out}: {len(facts)} facts, {n_objects} objects, {len(all_places(facts))} places; "
@@ -189,52 +177,7 @@ def collect(
     )
 
 
-@app.command("make-user")
-def make_user(
-    out: Annotated[
-        Path,
-        typer.Option(help="A folder of users; the new user gets a folder in it."),
-    ],
-    name: Annotated[str, typer.Option(help="The user's name.")] = "private",
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Seed of the user, by default 128 random bits. Anyone who "
-            "guesses it can make the same user."
-        ),
-    ] = None,
-    open_rate: Annotated[
-        float | None,
-        typer.Option(help="Mean probability of an open, 0.02 to 0.98."),
-    ] = None,
-    per_quarter: Annotated[
-        int | None,
-        typer.Option(help="Approximate number of notifications per quarter."),
-    ] = None,
-):
-    """Make a private user for a class challenge, so that the answers aren't public."""
-    import secrets
-
-    from pushlab.users.synthesis import HANDOUT, make_user, write_private_user
-
-    with exit_on_error(1):
-        user_seed = secrets.randbits(128) if seed is None else seed
-        user = make_user(user_seed, name, open_rate=open_rate, per_quarter=per_quarter)
-        write_private_user(user, out)
-    if seed is not None and seed < 2**64:
-        typer.echo(
-            "a seed below 2**64 can be guessed; without --seed it has 128 random bits",
-            err=True,
-        )
-    typer.echo(
-        f"hand out  {out / HANDOUT}: the history of {name}, and the contexts to answer\n"
-        f"keep      {out / name}, which has the answers\n"
-        "score answers to Challenge 1 with\n"
-        f"  pushlab score ANSWERS.csv --user {name} --data {out}"
-    )
-
-
-@app.command()
+@app.command(rich_help_panel="Play")
 def contexts(
     user: Annotated[
         str,
@@ -245,17 +188,22 @@ def contexts(
     period: PeriodOption = "test",
     replace: ReplaceOption = False,
 ):
-    """Write a challenge's contexts to CSV: `id`, which a submission can refer to, and the features."""
+    """Write the contexts of a challenge, to be answered, as CSV.
+
+    Example: `pushlab contexts mira --out contexts.csv`
+
+    More: https://pushlab.github.io/pushlab/docs/first_submission.html
+    """
     from pushlab.challenges.challenge import Challenge
     from pushlab.utils.files import write_text
 
-    with exit_on_error(1):
-        table = Challenge.load(user, data=data, period=period).contexts
-        write_text(out, table.to_csv(index=False, lineterminator="\n"), replace)
+    _require_new(out, replace)
+    table = Challenge.load(user, data=data, period=period).contexts
+    write_text(out, table.to_csv(index=False, lineterminator="\n"), replace)
     typer.echo(f"{len(table):,} contexts of {user} were written to {out}")
 
 
-@app.command()
+@app.command(rich_help_panel="Play")
 @no_cache()  # a scored agent could have stored a judge in the cache
 def score(
     submission: Annotated[
@@ -267,7 +215,13 @@ def score(
     data: UsersOption = None,
     period: PeriodOption = "test",
     challenge: Annotated[
-        int, typer.Option(min=1, max=2, help="1: notifications. 2: a cold start's log.")
+        int,
+        typer.Option(
+            min=1,
+            max=2,
+            metavar="1|2",
+            help="1: notifications. 2: a cold start's log.",
+        ),
     ] = 1,
     out: Annotated[
         Path | None,
@@ -283,10 +237,17 @@ def score(
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(help="truth, logistic, plain, adaboost, tree or bayes."),
+        typer.Option(
+            help="By default the truth, if it is known, else logistic.",
+            **one_of(("truth", *MODELS)),
+        ),
     ] = None,
     opening: Annotated[
-        str, typer.Option(help="sampled, threshold or matched.")
+        str,
+        typer.Option(
+            help="Whether the user opens at random, above 0.5, or as often as in the history.",
+            **one_of(OPENINGS),
+        ),
     ] = "sampled",
     pictures: Annotated[
         bool | None,
@@ -296,21 +257,27 @@ def score(
         ),
     ] = None,
 ):
-    """Score a submission, or all in a folder; print the scorecard and write it as JSON, CSV and PNG."""
+    """Score answers to a challenge, one file or a folder of files.
+
+    The scorecard, or the leaderboard of a folder, is printed and written as JSON, CSV and PNG.
+
+    Example: `pushlab score answers.csv --user mira`
+
+    Or: `pushlab score log.csv --user mira --challenge 2`
+
+    Or: `pushlab score submissions/ --user kim --data users`
+
+    More: https://pushlab.github.io/pushlab/docs/first_submission.html
+    """
     from pushlab.challenges.challenge import Challenge
 
-    with exit_on_error(2):
-        task = Challenge.load(
-            user, data=data, period=period, judge=judge, opening=opening
-        )
-        # Fails for a hand-out, which has no answers.
-        _ = task.panel
-        _ = task.world if challenge == 1 else task.cold_start_world
+    task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
+    if _is_terminal():
+        echo(f"fitting the judges to the history of {user}, about 10 seconds", err=True)
+    # Fails for a hand-out, which has no answers.
+    _ = task.panel
+    _ = task.world if challenge == 1 else task.cold_start_world
     folder = out or Path("scores") / submission.stem
-    if submission.is_dir() and os.path.realpath(folder) == os.path.realpath(submission):
-        raise typer.BadParameter(
-            "--out must not be the folder of submissions, since the next run would score the leaderboard"
-        )
     if judge not in (None, "truth") and data is not None:
         typer.echo(
             f"these scores are for practice only: the judge {judge} can be fitted by anyone with the history",
@@ -320,14 +287,18 @@ def score(
     score_all(submission, (task, challenge, seed), folder, pictures)
 
 
+def _is_terminal():
+    return bool(sys.stderr and sys.stderr.isatty())
+
+
 def _score_one(path, arguments, folder, pictures):
     """Print and save the scorecard of one submission."""
     from pushlab.challenges.submissions import score_file
 
-    with exit_on_error(1):
-        card = score_file(path, *arguments)
+    card = score_file(path, *arguments)
     echo(card.report())
-    _finish(lambda: card.save(folder, pictures is not False), folder)
+    card.save(folder, pictures is not False)
+    echo(f"written to {folder}")
 
 
 def _score_each(submissions, arguments, folder, pictures):
@@ -336,41 +307,125 @@ def _score_each(submissions, arguments, folder, pictures):
     from pushlab.challenges.submissions import save_scores, score_folder
     from pushlab.utils.issues import BadData
 
-    is_terminal = bool(sys.stderr and sys.stderr.isatty())
-    with exit_on_error(2):
-        cards, faulty, skipped = score_folder(
-            submissions, *arguments, progress=is_terminal
-        )
+    cards, faulty, skipped = score_folder(
+        submissions, *arguments, progress=_is_terminal()
+    )
+    for name, reason in skipped.items():
+        echo(f"{name} was skipped: {reason}", err=True)
     if not cards and not faulty:
-        raise typer.BadParameter(f"there is no CSV file in {submissions}")
+        raise FileNotFoundError(f"there is no CSV file in {submissions}")
     table = "no submission could be scored"
     if cards:
         table = leaderboard(cards).to_string(index=False, float_format="%.3f")
     echo(table)
-    for name, reason in skipped.items():
-        echo(f"{name} was skipped: {reason}", err=True)
+    save_scores(cards, faulty, folder, pictures)
+    echo(f"written to {folder}")
     if faulty:
+        count = len(cards) + len(faulty)
+        echo(f"{len(faulty)} of {count} submissions could not be scored", err=True)
         issues = []
         for error in faulty.values():
             issues += error.issues
-        count = len(cards) + len(faulty)
-        echo(
-            f"{len(faulty)} of {count} submissions could not be scored\n{BadData(issues)}",
-            err=True,
-        )
-    status = 1 if faulty else 0
-    _finish(lambda: save_scores(cards, faulty, folder, pictures), folder, status)
+        raise BadData(issues)
 
 
-def _finish(save, folder, status=0):
-    """Save the result, print its folder, and exit with `status`, or with 2 if the result can't be written."""
-    try:
-        save()
-    except OSError as error:
-        echo(f"the result can't be written to {folder}: {error}", err=True)
-        raise typer.Exit(2) from None
-    echo(f"written to {folder}")
-    raise typer.Exit(status)
+app.command("sweep", rich_help_panel="Research")(sweep_command)
+app.command(rich_help_panel="Research")(bench)
+app.command(rich_help_panel="Research")(lifelong)
+app.add_typer(experts_app, name="experts", rich_help_panel="Research")
+app.add_typer(data, name="data", rich_help_panel="Research")
+
+
+@app.command("make-user", rich_help_panel="Teach")
+def make_user(
+    out: Annotated[
+        Path,
+        typer.Option(help="A folder of users; the new user gets a folder in it."),
+    ],
+    name: Annotated[str, typer.Option(help="The user's name.")] = "private",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            help="Seed of the user, by default 128 random bits. One below 2**64 "
+            "can be guessed, and with it the user."
+        ),
+    ] = None,
+    open_rate: Annotated[
+        float | None,
+        typer.Option(help="Mean probability of an open, 0.02 to 0.98."),
+    ] = None,
+    per_quarter: Annotated[
+        int | None,
+        typer.Option(help="Approximate number of notifications per quarter."),
+    ] = None,
+):
+    """Make a private user, whose answers aren't public.
+
+    Example: `pushlab make-user --out users --name kim`
+
+    More: https://pushlab.github.io/pushlab/docs/your_data.html
+    """
+    import secrets
+
+    from pushlab.users.synthesis import HANDOUT, make_user, write_private_user
+
+    user_seed = secrets.randbits(128) if seed is None else seed
+    user = make_user(user_seed, name, open_rate=open_rate, per_quarter=per_quarter)
+    write_private_user(user, out)
+    typer.echo(
+        f"hand out  {out / HANDOUT}: the history of {name}, and the contexts to answer\n"
+        f"keep      {out / name}, which has the answers\n"
+        "score answers to Challenge 1 with\n"
+        f"  pushlab score ANSWERS.csv --user {name} --data {out}"
+    )
+
+
+LISTS = ("users", "agents", "envs")
+
+
+@app.command("list", rich_help_panel="More")
+def list_names(
+    kind: Annotated[str, typer.Argument(help="What to list.", **one_of(LISTS))],
+):
+    """List the users, agents or environments of pushlab.
+
+    Example: `pushlab list users`
+
+    More: https://pushlab.github.io/pushlab/docs/index.html
+    """
+    from pushlab import agents
+    from pushlab.datasets.reading import list_users, load_user
+    from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
+
+    if kind == "users":
+        rows = {name: load_user(name).truth["about"] for name in list_users()}
+    elif kind == "agents":
+        docs = {name: inspect.getdoc(getattr(agents, name)) for name in dir(agents)}
+        rows = {name: doc.split("\n\n")[0] for name, doc in docs.items()}
+    else:
+        rows = {name: text for name, _, text in (*ENVIRONMENTS, REMOTE_ENVIRONMENT)}
+    width = max(map(len, rows))
+    for name, description in rows.items():
+        typer.echo(f"{name:{width}}  {description}".replace("\n", " "))
+
+
+@app.command(rich_help_panel="More")
+def warm(
+    workers: Workers = None,
+):
+    """Compile all worlds in advance.
+
+    The loops of environments and agents are compiled when they are first used, which takes seconds each. This command
+    compiles all of them, in about a minute on two cores, and stores the machine code on disk. Judges aren't stored:
+    `pushlab score` fits them each time.
+
+    Example: `pushlab warm`
+
+    More: https://pushlab.github.io/pushlab/docs/speed.html
+    """
+    from pushlab.experiments.command import warm
+
+    warm(workers)
 
 
 # Other packages add their commands: pushlab_classroom has `class`, `serve` and `hand-in`.
@@ -390,13 +445,9 @@ def main():
     for stream in filter(None, (sys.stdout, sys.stderr)):
         # So that a terminal without a character shows its code.
         stream.reconfigure(errors="backslashreplace")
-    try:
-        # Exit by an exception, so that unfinished files are removed.
-        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-        app()
-    except OSError as error:  # for example, standard output on a full disk
-        echo(f"pushlab stopped: {error}", err=True)
-        sys.exit(2)
+    # Exit by an exception, so that unfinished files are removed.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    app()
 
 
 if __name__ == "__main__":

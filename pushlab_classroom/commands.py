@@ -1,7 +1,4 @@
-"""The commands `pushlab class …`, `pushlab serve` and `pushlab hand-in`.
-
-Exit status: 0 for success, 1 for invalid input (with all issues on standard error), 2 for an invalid command.
-"""
+"""The commands `pushlab class …`, `pushlab serve` and `pushlab hand-in`."""
 
 import logging
 import os
@@ -11,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.utils.commands import dataclass_options, echo, exit_on_error
+from pushlab.utils.commands import Commands, dataclass_options, echo
 from pushlab_classroom.server import Limits
 
 class_app = typer.Typer(
-    no_args_is_help=True,
-    help="Manage a class whose teams play the challenges on the lecturer's server.",
+    cls=Commands,
+    help="Manage a class whose teams play the challenges.",
 )
 Class = Annotated[Path, typer.Argument(metavar="CLASS", help="Folder of the class.")]
 Seed = Annotated[
@@ -37,9 +34,9 @@ Tokens = Annotated[
 
 def register(app):
     """Add the commands of this package to the command `pushlab`."""
-    app.add_typer(class_app, name="class")
-    app.command()(serve)
-    app.command("hand-in")(hand_in)
+    app.add_typer(class_app, name="class", rich_help_panel="Teach")
+    app.command(rich_help_panel="Teach")(serve)
+    app.command("hand-in", rich_help_panel="Play")(hand_in)
 
 
 @class_app.command()
@@ -62,24 +59,28 @@ def new(
     days: Annotated[int, typer.Option(help="Days in an episode of push-v0.")] = 7,
     tokens: Tokens = None,
 ) -> None:
-    """Create a class: private users, a hand-out, and a token for each team, which is shown only once."""
+    """Create a class: private users, a hand-out, and a token for each team, which is shown only once.
+
+    Example: `pushlab class new autumn --teams teams.csv`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab.utils.files import csv_text, write_text
     from pushlab.utils.tables import read_table, text_rule
     from pushlab_classroom.administration import clean_names, new_class
 
-    with exit_on_error(1):
-        if tokens is not None and os.path.lexists(tokens):
-            raise FileExistsError(f"{tokens} already exists; choose another file")
-        names = read_table(teams, {"team": text_rule()})["team"]
-        names = clean_names(names, teams.name, first_row=2)
-        tokens_by_team = new_class(
-            folder, names, seed, episodes, per_quarter, days, name=folder.name
-        )
-        text = csv_text([["team", "token"], *map(list, tokens_by_team.items())])
-        if tokens is None:
-            typer.echo(text, nl=False)
-        else:
-            write_text(tokens, text, replace=False, mode=0o600)
+    if tokens is not None and os.path.lexists(tokens):
+        raise FileExistsError(f"{tokens} already exists\nchoose another --tokens")
+    names = read_table(teams, {"team": text_rule()})["team"]
+    names = clean_names(names, teams.name, first_row=2)
+    tokens_by_team = new_class(
+        folder, names, seed, episodes, per_quarter, days, name=folder.name
+    )
+    text = csv_text([["team", "token"], *map(list, tokens_by_team.items())])
+    if tokens is None:
+        typer.echo(text, nl=False)
+    else:
+        write_text(tokens, text, replace=False, mode=0o600)
     echo(
         f"{folder} is a class of {len(tokens_by_team)} teams. Give the teams {folder / 'handout'}, and each team its "
         f"token, which is stored nowhere else.\nStart the server with  pushlab serve {folder}",
@@ -91,20 +92,28 @@ def new(
 def token(
     folder: Class, team: Annotated[str, typer.Argument(help="Name of the team.")]
 ) -> None:
-    """Create a new token for a team and print it. The old one becomes invalid."""
+    """Create a new token for a team and print it. The old one becomes invalid.
+
+    Example: `pushlab class token autumn 'team 9'`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.administration import new_token
 
-    with exit_on_error(1):
-        typer.echo(new_token(folder, team))
+    typer.echo(new_token(folder, team))
 
 
 @class_app.command()
 def close(folder: Class) -> None:
-    """Close a class for good: it accepts no more scored episodes or uploads, and the private halves are scored."""
+    """Close a class for good: it accepts no more scored episodes or uploads, and the private halves are scored.
+
+    Example: `pushlab class close autumn`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.administration import close_class
 
-    with exit_on_error(1):
-        close_class(folder)
+    close_class(folder)
     typer.echo(
         f"{folder} is closed for good. For the final standings:  pushlab class board {folder}"
     )
@@ -115,11 +124,15 @@ def export_class(
     folder: Class,
     out: Annotated[Path, typer.Argument(help="New folder for the export.")],
 ) -> None:
-    """Write the standings, and all episodes as logs for metrics and notebooks."""
+    """Write the standings, and all episodes as logs for metrics and notebooks.
+
+    Example: `pushlab class export autumn results`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.export import export
 
-    with exit_on_error(1):
-        export(folder, out)
+    export(folder, out)
     typer.echo(f"results written to {out}")
 
 
@@ -130,11 +143,15 @@ def replay_episode(
         int, typer.Argument(help="Id of the episode in episodes.csv of the export.")
     ],
 ) -> None:
-    """Replay an episode and compare it with the stored steps. Differences are printed, with exit status 1."""
+    """Replay an episode and compare it with the stored steps. Differences are printed, with exit status 1.
+
+    Example: `pushlab class replay autumn 12`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.export import replay
 
-    with exit_on_error(1):
-        is_same, differences = replay(folder, episode)
+    is_same, differences = replay(folder, episode)
     if not is_same:
         typer.echo(differences.to_string())
         raise typer.Exit(1)
@@ -143,16 +160,20 @@ def replay_episode(
 
 @class_app.command()
 def board(folder: Class) -> None:
-    """Print the current standings."""
+    """Print the current standings.
+
+    Example: `pushlab class board autumn`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.database import ClassDatabase
     from pushlab_classroom.standings import standings
 
-    with exit_on_error(1):
-        table = standings(ClassDatabase(folder))
-        typer.echo(table.to_string(index=False, float_format="%.3f"))
+    table = standings(ClassDatabase(folder))
+    typer.echo(table.to_string(index=False, float_format="%.3f"))
 
 
-@dataclass_options(Limits)
+@dataclass_options(Limits, {})
 def serve(
     folder: Class,
     host: Annotated[
@@ -174,13 +195,17 @@ def serve(
     ] = False,
     **options: Any,
 ) -> None:
-    """Serve a class over HTTP, with a leaderboard, until Ctrl+C or SIGTERM."""
+    """Serve a class over HTTP, with a leaderboard, until Ctrl-C.
+
+    Example: `pushlab serve autumn --host 0.0.0.0`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.server import serve
 
     logging.basicConfig(format="%(asctime)s %(message)s", stream=sys.stderr)
     limits = {name: value for name, value in options.items() if value is not None}
-    with exit_on_error(1):
-        serve(folder, host, port, Limits(**limits), behind_proxy)
+    serve(folder, host, port, Limits(**limits), behind_proxy)
 
 
 def hand_in(
@@ -189,12 +214,18 @@ def hand_in(
         str, typer.Option(envvar="PUSHLAB_URL", help="Address of the class.")
     ],
 ) -> None:
-    """Submit answers to Challenge 1 to the server of a class. The token is $PUSHLAB_TOKEN, or a prompt asks for it."""
+    """Submit answers to the server of a class.
+
+    They are answers to Challenge 1. The token is $PUSHLAB_TOKEN, or a prompt asks for it.
+
+    Example: `pushlab hand-in answers.csv --url http://10.0.0.5:8000`
+
+    More: https://pushlab.github.io/pushlab/data/class/README.html
+    """
     from pushlab_classroom.client import hand_in
 
     token = os.environ.get("PUSHLAB_TOKEN") or typer.prompt("token", hide_input=True)
-    with exit_on_error(1):
-        result = hand_in(answers, url, token)
+    result = hand_in(answers, url, token)
     for note in result["notes"]:
         echo(f"note: {note}")
     echo(

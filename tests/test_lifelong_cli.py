@@ -114,3 +114,22 @@ def test_experts_are_added_listed_used_and_cleared(folder, tmp_path):
 def test_errors_end_in_a_status_and_a_message(folder, arguments, message):
     words = [argument.format(folder) for argument in arguments]
     assert message in call("lifelong", *words, code=1)
+
+
+TABLES = """
+0 | block_type,task,reward | | measured by reward
+0 | block_type;task_name;return | | measured by reward
+0 | block_type,task,score | --measure score | measured by score
+1 | block_type,task,score | | numeric columns are score; choose one with `measure` (--measure
+1 | block_type,name,reward | | column task or task_name is missing; the file has block_type, name
+"""
+
+
+@pytest.mark.parametrize("case", TABLES.strip().splitlines())
+def test_a_table_of_another_program(case, tmp_path):
+    code, header, options, message = [part.strip() for part in case.split("|")]
+    separator = ";" if ";" in header else ","
+    rows = f"{header}\ntrain a 1\ntrain a 2\ntest a 2\n"
+    path = tmp_path / "log.csv"
+    path.write_text(rows.replace(" ", separator))
+    assert message in call("lifelong", path, *options.split(), code=int(code))

@@ -167,6 +167,6 @@ def test_command_ranks_a_folder_and_lists_its_issues(run, folder, text, tmp_path
 
 def test_command_prints_scores_if_it_cannot_write_them(run, folder, tmp_path):
     result = run(folder, "--out", tmp_path)
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert "already exists and is not empty" in result.stderr
     assert "performance" in result.stdout

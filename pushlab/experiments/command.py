@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ import typer
 
 from pushlab.experiments.cells import CellsFailed, labels_text, status
 from pushlab.experiments.sweep import search_working_directory, sweep
-from pushlab.utils.commands import echo, exit_on_error
+from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
@@ -87,10 +89,17 @@ def cluster(address: str | None) -> Iterator[None]:
         scheduler: Any = address
         search_working_directory()  # before workers start, since they get this path
         if address == "local":  # on any free port, since 8787 may be in use
+            # A terminal sends Ctrl-C to the workers, too; only this process handles it.
+            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
             scheduler = LocalCluster(threads_per_worker=1, dashboard_address=":0")
+            signal.signal(signal.SIGINT, handler)
         try:
             with Client(scheduler, timeout="10s"), parallel_config("dask"):
-                yield
+                try:
+                    yield
+                except KeyboardInterrupt:  # dask logs each task that is cut off
+                    logging.disable()
+                    raise
         finally:
             if address == "local":
                 scheduler.close()
@@ -102,20 +111,19 @@ def sweep_command(
         typer.Argument(
             exists=True,
             dir_okay=False,
-            help="Grid in YAML or JSON: arguments of pushlab.sweep, such as agents, envs, seeds, out.",
+            help="Grid in YAML or JSON.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for the results. By default `out` in the file."),
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Number of processes. By default all cores.")
-    ] = None,
+    workers: Workers = None,
     cluster_address: Annotated[
         str | None,
         typer.Option(
             "--cluster",
+            metavar="local|ADDRESS|ray",
             help="Run on a cluster: `local`, the address of a dask scheduler (tcp://host:8786), or `ray`.",
         ),
     ] = None,
@@ -132,32 +140,33 @@ def sweep_command(
 ) -> None:
     """Run a grid of agents, environments and seeds.
 
-    Finished cells are stored, so the same command continues an interrupted run.
+    The file has the arguments of `pushlab.sweep`, such as {agents: [LinUCB, my_agents:Mine], envs:
+    [pushlab/evalumap2-v0], seeds: 5}. Finished cells are stored, so the same command continues an interrupted run.
+
+    Example: `pushlab sweep grid.yaml --out results`
+
+    Or: `pushlab sweep --status results`
+
+    More: https://pushlab.github.io/pushlab/docs/sweeps.html
     """
     if status_folder is not None:
-        with exit_on_error(1):
-            has_no_failures = print_status(status_folder)
+        has_no_failures = print_status(status_folder)
         raise typer.Exit(0 if has_no_failures else 1)
     if file is None:
         raise typer.BadParameter("give a FILE with a grid, or a folder with --status")
-    with exit_on_error(1):
-        grid = read_grid(file)
-        folder = out or grid.pop("out", None)
-        if folder is None:
-            raise typer.BadParameter(
-                "give a folder for the results: --out FOLDER, or `out` in the file"
-            )
-        grid["out"] = folder
-        try:
-            with cluster(cluster_address):
-                sweep(**grid, workers=workers, fresh=fresh, strict=True)
-        except CellsFailed as error:
-            echo(error, err=True)
-            raise typer.Exit(1) from None
-        except KeyboardInterrupt:
-            echo("interrupted; run the same command again to continue", err=True)
-            raise typer.Exit(130) from None
-        print_status(folder)
+    grid = read_grid(file)
+    folder = out or grid.pop("out", None)
+    if folder is None:
+        raise typer.BadParameter(
+            "give a folder for the results: --out FOLDER, or `out` in the file"
+        )
+    grid["out"] = folder
+    try:
+        with cluster(cluster_address):
+            sweep(**grid, workers=workers, fresh=fresh, strict=True)
+    except CellsFailed as error:
+        raise ValueError(str(error)) from error
+    print_status(folder)
 
 
 def print_status(folder: Path | str) -> bool:

@@ -1,8 +1,4 @@
-"""The commands `pushlab lifelong` and `pushlab experts`, for lifelong metrics.
-
-Exit status: 0 for success; 1 for a faulty log, expert or file of settings (with all issues on standard error; other
-lifetimes are still reported); 2 for an invalid command, or a result that can't be written.
-"""
+"""The commands `pushlab lifelong` and `pushlab experts`, for lifelong metrics."""
 
 import os
 import runpy
@@ -11,14 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.metrics.lifelong.settings import Settings
-from pushlab.utils.commands import dataclass_options, echo, exit_on_error
+from pushlab.metrics.lifelong import SYLLABUS_TYPES
+from pushlab.metrics.lifelong.settings import CHOICES, Settings
+from pushlab.utils.commands import (
+    Commands,
+    dataclass_options,
+    echo,
+    one_of,
+    print_error,
+)
 from pushlab.utils.files import json_text, read_json, write_text
 from pushlab.utils.issues import BadData, DataIssue
 
 experts_app = typer.Typer(
-    no_args_is_help=True,
-    help="Manage single-task experts, with which lifetimes are compared.",
+    cls=Commands,
+    help="Manage single-task experts, to compare lifetimes with.",
 )
 Store = Annotated[
     Path | None,
@@ -29,37 +32,42 @@ Store = Annotated[
 Measure = Annotated[
     str | None,
     typer.Option(
-        help="Measured column. By default the one named in the log, or reward."
+        metavar="COLUMN",
+        help="Measured column. By default the one named in the log, or reward.",
     ),
 ]
 RANGE = 'two numbers such as 0,100, or a JSON file such as {"task": [0, 100]}'
 
 
-@dataclass_options(Settings, data_range=f"; here {RANGE}")
+@dataclass_options(Settings, CHOICES, data_range=f"; here {RANGE}")
 def lifelong(
     logdir: Annotated[
         Path,
         typer.Argument(
-            help="Folder written by run_syllabus or L2Logger, or a CSV or TSV file. With -R, a folder of these."
+            help="A folder of run_syllabus or L2Logger, or a CSV or TSV file. With -R, a folder of these."
         ),
     ],
     measure: Measure = None,
     syllabus_type: Annotated[
         str | None,
         typer.Option(
-            help="CL, ANT_A or ANT_B. It selects the metrics. By default it is read from the log."
+            help="It selects the metrics. By default it is read from the log.",
+            **one_of(SYLLABUS_TYPES),
         ),
     ] = None,
     experts: Store = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="Only this metric. Repeat the option for several."),
+        typer.Option(
+            metavar="NAME", help="Only this metric. Repeat the option for several."
+        ),
     ] = None,
     metrics_from: Annotated[
         list[Path] | None,
         typer.Option(
             exists=True,
             dir_okay=False,
+            metavar="FILE",
             help="Python file that registers your own metrics. It is executed.",
         ),
     ] = None,
@@ -95,7 +103,20 @@ def lifelong(
     plot: Annotated[bool, typer.Option(help="Draw the plots.")] = True,
     **options: Any,
 ) -> None:
-    """Compute the lifelong metrics of a learning log; print a table, and write JSON, TSV and PNG to --output."""
+    """Compute the lifelong metrics of a log.
+
+    They are printed as a table. --output writes JSON, TSV and PNG files.
+
+    A CSV or TSV file has a row for each experience, in order of time, and the columns block_type (train or test), task
+    (or task_name) and reward (or return, or the one that --measure names). It can have block (block_num), episode
+    (exp_num), params (task_params), block_subtype, worker (worker_id), status (exp_status) and timestamp.
+
+    Example: `pushlab lifelong lifetime/ --output report`
+
+    Or: `pushlab lifelong life.csv --measure score`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
+    """
     import matplotlib
 
     matplotlib.use("Agg")  # needs no display
@@ -103,21 +124,16 @@ def lifelong(
     from pushlab.logs.files import read_log
     from pushlab.metrics.lifelong import lifelong_report
 
-    if syllabus_type is not None:
-        syllabus_type = syllabus_type.upper().replace("-", "_")
-    with exit_on_error(2):
-        for file in metrics_from or ():
-            _run_file(file)
-    with exit_on_error(1):
-        final_settings = _read_settings(settings, options)
-        has_store = experts or os.environ.get("L2DATA")
-        store = _expert_store(experts) if has_store else None
-        if experts and not store.tasks:
-            raise FileNotFoundError(f"there are no experts in {experts}")
-        paths = _lifetime_paths(logdir, recursive)
-    with exit_on_error(2):
-        if save_settings is not None:
-            write_text(save_settings, json_text(final_settings.to_dict()))
+    for file in metrics_from or ():
+        _run_file(file)
+    final_settings = _read_settings(settings, options)
+    has_store = experts or os.environ.get("L2DATA")
+    store = _expert_store(experts) if has_store else None
+    if experts and not store.tasks:
+        raise FileNotFoundError(f"there are no experts in {experts}")
+    paths = _lifetime_paths(logdir, recursive)
+    if save_settings is not None:
+        write_text(save_settings, json_text(final_settings.to_dict()))
     lifetimes = {}
     for name, path in paths.items():
         try:
@@ -127,22 +143,23 @@ def lifelong(
             )
         except Exception as error:  # such as an error in a user's own metric
             is_plain = isinstance(error, ValueError | OSError)
+            if is_plain and len(paths) == 1:
+                raise
             message = error if is_plain else repr(error)
             notes = getattr(error, "__notes__", [])
-            echo("; ".join([f"{name}: {message}", *notes]), err=True)
+            text = "; ".join([f"{name}: {message}", *notes])
+            print_error(text, "pushlab lifelong")
             continue
         lifetimes[name] = report.lifetime
         echo(reporting.report_text(report, name) + "\n")
         if out is not None:
-            with exit_on_error(2):
-                for failure in reporting.save_report(report, out / name, plot):
-                    echo(failure, err=True)
+            for failure in reporting.save_report(report, out / name, plot):
+                echo(failure, err=True)
     if len(lifetimes) > 1:
         table = reporting.lifetimes_table(lifetimes)
         echo(reporting.lifetimes_text(table))
         if out is not None:
-            with exit_on_error(2):
-                reporting.write_tsv(table.reset_index(), out / "lifetimes.tsv")
+            reporting.write_tsv(table.reset_index(), out / "lifetimes.tsv")
     if out is not None and lifetimes:
         echo(f"written to {out}")
     failed = len(paths) - len(lifetimes)
@@ -167,7 +184,7 @@ def _lifetime_paths(logdir, recursive):
         lifetimes[name] = path
     if len(lifetimes) > 1 and not recursive:
         raise ValueError(
-            f"{logdir} holds {len(lifetimes)} lifetimes; pass one, or use --recursive for all"
+            f"{logdir} holds {len(lifetimes)} lifetimes\npass one of them, or --recursive for all"
         )
     return lifetimes
 
@@ -216,27 +233,35 @@ def add_expert(
     experts: Store = None,
     measure: Measure = None,
     replace: Annotated[
-        bool, typer.Option(help="Replace all runs of the task.")
+        bool, typer.Option("--replace", help="Replace all runs of the task.")
     ] = False,
 ) -> None:
-    """Add a run to the experts of its task."""
+    """Add a run to the experts of its task.
+
+    Example: `pushlab experts add runs/shelf --experts experts`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
+    """
     from pushlab.logs.files import read_log
 
-    with exit_on_error(1):
-        [path] = _lifetime_paths(logdir, False).values()
-        log = read_log(path, measure)
-        task = log["task"].iat[0]
-        store = _expert_store(experts)
-        store.add(task, log, replace=replace)
-        runs = len(store.logs(task))
+    [path] = _lifetime_paths(logdir, False).values()
+    log = read_log(path, measure)
+    task = log["task"].iat[0]
+    store = _expert_store(experts)
+    store.add(task, log, replace=replace)
+    runs = len(store.logs(task))
     echo(f"{task}: {runs} runs, saturation {store.saturation(task):.6g}")
 
 
 @experts_app.command("list")
 def list_experts(experts: Store = None) -> None:
-    """List the experts: task, number of runs, experiences, saturation value."""
-    with exit_on_error(1):
-        table = _expert_store(experts).list()
+    """List the experts: task, number of runs, experiences, saturation value.
+
+    Example: `pushlab experts list --experts experts`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
+    """
+    table = _expert_store(experts).list()
     echo(table.to_string(index=False) if len(table) else "there are no experts yet")
 
 
@@ -251,11 +276,15 @@ def clear_experts(
         typer.Option("--yes", "-y", help="Remove all experts without confirmation."),
     ] = False,
 ) -> None:
-    """Remove the experts of a task, or all experts."""
-    with exit_on_error(1):
-        store = _expert_store(experts)
-        if task is None and store.tasks and not yes:
-            names = ", ".join(store.tasks)
-            typer.confirm(f"remove the experts of {names}?", abort=True)
-        store.clear(task)
+    """Remove the experts of a task, or all experts.
+
+    Example: `pushlab experts clear shelf --experts experts`
+
+    More: https://pushlab.github.io/pushlab/docs/lifelong_metrics.html
+    """
+    store = _expert_store(experts)
+    if task is None and store.tasks and not yes:
+        names = ", ".join(store.tasks)
+        typer.confirm(f"remove the experts of {names}?", abort=True)
+    store.clear(task)
     echo(f"removed: {task or 'all'}")

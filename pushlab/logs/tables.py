@@ -224,9 +224,9 @@ def _header_issues(columns, name, is_in_folder):
         required = ["block", "episode", *required]
     for column in required:
         if column not in names:
-            yield DataIssue(
-                name, 1, L2LOGGER_NAMES[column], valid_values="the column is missing"
-            )
+            names_of_column = " or ".join({column: 1, L2LOGGER_NAMES[column]: 1})
+            valid_values = f"the column {names_of_column} is missing; the file has {', '.join(columns)}"
+            yield DataIssue(name, 1, valid_values=valid_values)
     for column in sorted(set(names)):
         if names.count(column) > 1:
             yield DataIssue(name, 1, column, valid_values="the column is there twice")

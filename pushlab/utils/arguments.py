@@ -111,6 +111,7 @@ def validate_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     ):
         raise ValueError(
             f"{name} must be one of {', '.join(map(str, choices))}; got {short_repr(value)}"
+            + suggestion(value, map(str, choices))
         )
     return value
 

@@ -107,9 +107,15 @@ def read_table(
 def read_raw_table(
     path: Path | str, separator: str = ",", name: str | None = None
 ) -> pd.DataFrame:
-    """Return the table in a file, with all cells as text. Raises BadData if the file isn't a table."""
+    """Return the table in a file, with all cells as text. Raises BadData if the file isn't a table.
+
+    Columns can also be separated by semicolons, as spreadsheets do in many languages.
+    """
     name = name or Path(str(path)).name
     text = read_text(path, name).rstrip("\r\n")
+    first_line = text.partition("\n")[0]
+    if separator not in first_line and ";" in first_line:
+        separator = ";"
     lines = csv.reader(io.StringIO(text), delimiter=separator)
     rows = []
     issues = []

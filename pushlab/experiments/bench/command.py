@@ -32,7 +32,7 @@ from pushlab.experiments.bench.tasks import (
 from pushlab.experiments.cells import Cell, CellsFailed, run_cells, status
 from pushlab.experiments.sweep import load_factory
 from pushlab.utils.arguments import require
-from pushlab.utils.commands import echo, exit_on_error
+from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import write_text
 from pushlab.utils.tables import read_table, text_rule
 
@@ -110,13 +110,16 @@ def _to_csv(table):
 
 
 def agent_label(name: str) -> str:
-    """Return the label of an agent: the name of its function, or of its module if the function is `make`.
+    """Return the label of an agent: its `name`, or else that of its function, or of its module if that is `make`.
 
-    >>> agent_label("pushlab.experiments.bench.agents:linear_q"), agent_label("my_agent:make")
-    ('linear-q', 'my-agent')
+    >>> agent_label("pushlab.experiments.bench.agents:linear_q")
+    'linear-q'
     >>> agent_label("RandomAgent")
-    'RandomAgent'
+    'random'
     """
+    own = getattr(load_factory(name), "name", None)
+    if isinstance(own, str):
+        return own
     module, _, make = name.rpartition(":")
     label = module.rpartition(".")[2] if make == "make" else make
     return label.replace("_", "-")
@@ -141,8 +144,9 @@ def bench(
     agent: Annotated[
         list[str],
         typer.Option(
-            help="module:make, where make() or make(env) returns an agent. "
-            "Repeat the option for several agents."
+            metavar="NAME",
+            help="An agent of `pushlab list agents`, or module:make of your own, where make() or make(env) returns "
+            "an agent. Repeat the option for several agents.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for scores and reports.")],
@@ -150,23 +154,22 @@ def bench(
         bool,
         typer.Option(
             "--quick",
-            help="Run the quick version, in two minutes. "
+            help="Run the quick version, in a few minutes. "
             "Its scores aren't comparable with those of the full one.",
         ),
     ] = False,
     tasks: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME,…",
             help="Names of tasks, separated by commas, by default all; "
-            "or a JSON file of tasks of your own."
+            "or a JSON file of tasks of your own.",
         ),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Runs per task. By default 5, quick 3.")
     ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="Number of processes. By default all cores.")
-    ] = None,
+    workers: Workers = None,
     reference: Annotated[
         Path | None,
         typer.Option(
@@ -174,9 +177,15 @@ def bench(
         ),
     ] = None,
 ) -> None:
-    """Run agents on the benchmark; write scores, and a report that compares them with the shipped agents.
+    """Run agents on the benchmark and compare them with shipped ones.
 
     `pushlab.experiments.bench.protocol` describes agents and rules, data/bench/README.md the tasks.
+
+    Example: `pushlab bench --agent LinUCB --out results --quick`
+
+    Or: `pushlab bench --agent my_agent:make --out results`
+
+    More: https://pushlab.github.io/pushlab/docs/benchmark.html
     """
     from pushlab.experiments.bench.report import write_report
 
@@ -185,22 +194,23 @@ def bench(
     if tasks and tasks.endswith(".json"):
         version = tasks
         task_names = None
-    with exit_on_error(2):
-        try:
-            tables = run_bench(agent, out, version, task_names, seeds, workers)
-        except CellsFailed as error:
-            echo(error, err=True)
-            raise typer.Exit(1) from None
-        failed = tables["failed"]
-        scores = tables["scores"]
-        means = scores.pivot_table("normalised", "task", "agent", sort=False)
+    try:
+        tables = run_bench(agent, out, version, task_names, seeds, workers)
+    except CellsFailed as error:
+        raise ValueError(str(error)) from error
+    failed = tables["failed"]
+    scores = tables["scores"]
+    means = scores.pivot_table("normalised", "task", "agent", sort=False)
+    if len(means):
         echo(f"{version}: normalised scores\n{means.round(3).to_string()}")
-        for label in map(agent_label, agent):
-            folder = out / label if len(agent) > 1 else out
-            echo(write_report(folder, tables, label, version))
-        n_unsupported = len(tables["unfit"])
-        echo(f"{n_unsupported} tasks not supported, {len(failed)} runs failed")
-        if reference is not None and failed.empty:
-            add_rows(reference, scores, version)
+    for label in map(agent_label, agent):
+        folder = out / label if len(agent) > 1 else out
+        echo(write_report(folder, tables, label, version))
+    n_unsupported = len(tables["unfit"])
+    echo(f"{n_unsupported} tasks not supported, {len(failed)} runs failed")
+    if reference is not None and failed.empty:
+        add_rows(reference, scores, version)
     if len(failed):
-        raise typer.Exit(1)
+        raise ValueError(
+            f"{len(failed)} runs failed\n{out / 'failed.csv'} has their tracebacks; the same command runs them again"
+        )

@@ -87,7 +87,9 @@ def find_measure(
         if name in rows.columns and pd.api.types.is_numeric_dtype(rows[name]):
             return name
     names = ", ".join(numeric_columns(rows))
-    alternatives = f"numeric columns are {names}" if names else "none is numeric"
+    alternatives = "none is numeric"
+    if names:
+        alternatives = f"numeric columns are {names}; choose one with `measure` (--measure in a terminal)"
     name = measure or own or "reward"
     raise ValueError(
         f"{file}: there is no numeric column {name!r} to measure by; {alternatives}"
