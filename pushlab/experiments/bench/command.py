@@ -162,7 +162,8 @@ def bench(
         str | None,
         typer.Option(
             metavar="NAME,…",
-            help="Names of tasks, separated by commas, by default all; or a JSON file of tasks of your own.",
+            help="Names of tasks, separated by commas, by default all; "
+            "or a JSON file of tasks of your own.",
         ),
     ] = None,
     seeds: Annotated[
