@@ -140,8 +140,8 @@ function seat(model) {
     if (focused >= 0 && focused === pressed && !allowed[focused]) {
       const later = [...actions.slice(focused), ...actions.slice(0, focused)];
       (later.find((node) => node.ariaDisabled !== "true") ?? restart).focus();
+      pressed = null;
     }
-    pressed = null;
   };
   const group = element("div", { role: "group", "aria-label": "action", class: "buttons" }, ...actions);
   const node = element("div", {}, group, element("div", { class: "buttons" }, restart), question);
@@ -159,11 +159,13 @@ function keepKeys(root) {
     key === "Escape" || key === "Tab" ||
     (key === "Enter" && (shiftKey || ctrlKey || metaKey)) ||
     (key.toLowerCase() === "s" && (ctrlKey || metaKey));
+  const keep = (isKept) => root.toggleAttribute("data-lm-suppress-shortcuts", isKept);
   const first = (event) => {
-    if (event.composedPath().includes(root)) {
-      root.toggleAttribute("data-lm-suppress-shortcuts", !isForNotebook(event));
-    }
+    if (!event.composedPath().includes(root) || !isForNotebook(event)) return;
+    keep(false);
+    setTimeout(() => keep(true));
   };
+  keep(true);
   window.addEventListener("keydown", first, true);
   for (const kind of ["keydown", "keypress", "keyup"]) {
     root.addEventListener(kind, (event) => {
