@@ -159,7 +159,9 @@ function keepKeys(root) {
     key === "Escape" || key === "Tab" ||
     (key === "Enter" && (shiftKey || ctrlKey || metaKey)) ||
     (key.toLowerCase() === "s" && (ctrlKey || metaKey));
-  const keep = (isKept) => root.toggleAttribute("data-lm-suppress-shortcuts", isKept);
+  // On each, because a shortcut may be of `:focus`, which JupyterLab compares before it looks at what is around.
+  const nodes = [root, ...root.querySelectorAll("input, button")];
+  const keep = (isKept) => nodes.forEach((node) => node.toggleAttribute("data-lm-suppress-shortcuts", isKept));
   const first = (event) => {
     if (!event.composedPath().includes(root) || !isForNotebook(event)) return;
     keep(false);
