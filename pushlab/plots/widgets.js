@@ -222,12 +222,10 @@ function render({ model, el }) {
     timer = setTimeout(sharpen, REST);
   };
   const showPicture = () => {
-    const { png, alt, error, width, height } = model.get("shown");
+    const { png, alt, error } = model.get("shown");
     URL.revokeObjectURL(image.src);
     image.src = URL.createObjectURL(new Blob([png], { type: "image/png" }));
     image.alt = alt;
-    image.style.setProperty("--width", `${width}px`);
-    image.style.setProperty("--ratio", width / height);
     status.classList.toggle("error", error);
     if (!playing.now) rested(); // a status that changes with each frame would be spoken without a pause
     parts.forEach(({ show }) => show());
@@ -236,6 +234,10 @@ function render({ model, el }) {
     controls.forEach(({ name, show }) => show(model.get("positions")[name]));
     parts.forEach(({ show }) => show());
   };
+  image.addEventListener("load", () => {
+    image.style.setProperty("--width", `${image.naturalWidth / model.get("shown").scale}px`);
+    image.style.setProperty("--ratio", image.naturalWidth / image.naturalHeight);
+  });
   const stopKeys = keepKeys(root);
   const sizes = new ResizeObserver(rested);
   sizes.observe(root);

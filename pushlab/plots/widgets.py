@@ -26,7 +26,7 @@ from matplotlib.figure import Figure
 
 from pushlab.plots.phones import app_name, format_value, phone
 from pushlab.plots.style import format_number, png, readable_name
-from pushlab.utils.arguments import require, short_repr, validate_choice
+from pushlab.utils.arguments import require, short_repr
 
 INTERVAL = 300  # milliseconds per frame of a player
 MAX_BUTTONS = 6  # with more values, a choice is a slider
@@ -46,7 +46,7 @@ class FrontEnd(anywidget.AnyWidget):
         positions: {name: index of the value} of all controls.
         actions: Labels of the buttons that take a step.
         interval: Milliseconds per frame of a player; 0 without a player.
-        shown: The picture: png, scale, width, height, alt, caption, error and the positions that it belongs to. With
+        shown: The picture: png, scale, alt, caption, error and the positions that it belongs to. With
             actions also which of them are allowed, and whether an episode is under way.
     """
 
@@ -144,11 +144,11 @@ class Panel:
         """Move controls, as in `panel.set(height=0.5)`.
 
         Raises:
-            ValueError: There is no such control, or it has no such value.
+            KeyError: There is no such control.
+            ValueError: It has no such value.
         """
         positions = dict(self.view.positions)
         for name, value in values.items():
-            validate_choice("the control", name, self.controls)
             known = list(self.controls[name].values)
             require(value in known, f"{name} has no value {short_repr(value)}")
             positions[name] = known.index(value)
@@ -179,7 +179,7 @@ class Panel:
         return {"positions": self.view.positions}
 
     def render(self, state: Hashable, scale: int = 1) -> dict:
-        """Return the picture of a state with its size and words, from the cache if possible."""
+        """Return the picture of a state with its words, from the cache if possible."""
         execution_count = getattr(get_ipython(), "execution_count", 0)
         key = (execution_count, state)
         if (*key, scale) in self._cache:
@@ -188,12 +188,12 @@ class Panel:
         if scale == 1 or key not in self._figures:
             _remember(self._figures, key, self._figure(state), 2)
         figure, words = self._figures[key]
-        rendered = {**words, "png": _png(figure, scale), "scale": scale}
+        rendered = {**words, "png": png(figure, scale), "scale": scale}
         _remember(self._cache, (*key, scale), rendered, self.cache_size)
         return rendered
 
     def _figure(self, state):
-        """Return the figure of a state, with its size and words."""
+        """Return the figure of a state, with its words."""
         picture, caption, description = self.draw(state)
         figure = getattr(picture, "figure", None)
         if not isinstance(figure, Figure):
@@ -202,14 +202,8 @@ class Panel:
         if pyplot:  # otherwise the notebook shows its figures twice
             pyplot.close(figure)
         title = figure.get_label()
-        width, height = figure.bbox.size.round().tolist()
-        words = {
-            "width": width,
-            "height": height,
-            "caption": caption,
-            "alt": f"{title} ({description})" if title else description,
-        }
-        return figure, words
+        alternative = f"{title} ({description})" if title else description
+        return figure, {"caption": caption, "alt": alternative}
 
     def _on_move(self, change):
         is_from_page = bool(self.view._property_lock)
@@ -266,16 +260,6 @@ def _remember(cache, key, value, size):
     cache[key] = value
     while len(cache) > max(1, size):
         del cache[next(iter(cache))]
-
-
-def _png(figure, scale):
-    """Return the bytes of a PNG file with `scale` times the figure's pixels."""
-    dpi = figure.dpi
-    try:
-        figure.set_dpi(scale * dpi)
-        return png(figure)
-    finally:
-        figure.set_dpi(dpi)
 
 
 # ---------------------------------------------------------------- explore
