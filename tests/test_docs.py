@@ -53,7 +53,7 @@ def test_the_example_in_the_readme_runs():
     (example,) = [block for block in blocks if block["kind"] == "python"]
     names = {}
     exec(example["text"], names)
-    assert names["picture"].shape == (441, 945, 3)
+    assert names["picture"].shape == (882, 1890, 3)
     assert names["envs"].num_envs == 1024
 
 
