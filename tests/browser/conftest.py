@@ -191,6 +191,7 @@ class Lab:
         self.errors = []
         page.set_default_timeout(1000 * PATIENCE)
         page.on("console", self._note_message)
+        page.on("dialog", lambda dialog: dialog.accept())  # to leave unsaved notebooks
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         # Don't use routes: a page with routes has no cache.
         page.on("request", lambda request: self._note_address(request.url))
