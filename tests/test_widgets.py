@@ -186,7 +186,7 @@ def test_choices_send_a_notification_and_log_its_reward():
     assert pixels(clicked) == pixels(called) != before
     words = f"Reward {reward:+g}. In all {reward:g} after step 1."
     assert clicked.view.shown["caption"] == words
-    assert "Monday, morning, calendar shown, " in clicked.view.shown["alt"]
+    assert " Monday, morning, calendar shown, " in clicked.view.shown["alt"]
     clicked.act(action * 1000)
     assert "Error" in clicked.view.shown["caption"]
     assert len(clicked.log) == 1

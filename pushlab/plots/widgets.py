@@ -456,7 +456,7 @@ def describe_frame(frame: Mapping) -> str:
         words += [f"{_app(push)} shown", "opened" if push["opened"] else "dismissed"]
     match frame:
         case {"last": {"action": action}}:
-            words.append(f"chose {action}")
+            words.append(f"chose {format_value(action)}")
         case {"last_answer": {"person": person, "object": thing, "right": right}}:
             words.append(f"{person}’s {thing} was at the {right}")
         case {"item_names": names, "action": int(item)}:
@@ -642,7 +642,7 @@ class ManualControl(Panel):
         for name in options.keys() - accepted.keys():
             del options[name]
         picture = self.picture(self.frames, **options)
-        words = f"{describe_frame(self.frames[-1])}. {self.outcome}"
+        words = f"{self.outcome} {describe_frame(self.frames[-1])}"
         return picture, self.outcome, words
 
 

@@ -117,7 +117,7 @@ TREES = {
     PLAYER_PANEL: """slider "step": "0" | group "player" | button "step back" [disabled] | button "play"
         | button "step forward" | img "After 0 steps (step 0 of 19)" | status: step 0 of 19""",
     BUTTONS: """status: Choose an action.
-        | img "Nothing is in hand at 00:00 (Monday, 00:00. Choose an action.)" | group "action"
+        | img "Nothing is in hand at 00:00 (Choose an action. Monday, 00:00)" | group "action"
         | button "show" [disabled] | button "dismiss" [disabled] | button "cache" [disabled]
         | button "check cache" [disabled] | button "stand by" | button "new episode"
         """,
