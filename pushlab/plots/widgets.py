@@ -467,6 +467,12 @@ def describe_frame(frame: Mapping) -> str:
         case {"hand": {"notification": _}}:
             words.append(f"{_app(frame['hand'])} in hand")
         case {"question": {"person": person, "object": thing}}:
+            for index in frame["seen"]:
+                words.append(
+                    "{person}’s {object} at the {location}".format_map(
+                        frame["placements"][index]
+                    )
+                )
             words.append(f"where is {person}’s {thing}?")
     return ", ".join(words)
 
