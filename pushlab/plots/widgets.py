@@ -461,7 +461,7 @@ def describe_frame(frame: Mapping) -> str:
             words.append(f"{person}’s {thing} was at the {right}")
         case {"item_names": names, "action": int(item)}:
             words.append(f"{names[item]} shown")
-        case {"state": {**levels}}:
+        case {"state": dict() as levels}:
             words += (f"{name} {format_number(n)}" for name, n in levels.items())
     match frame:
         case {"hand": {"notification": _}}:
