@@ -15,6 +15,17 @@ from pushlab.plots import widgets
 from pushlab.plots.widgets import explore, player
 
 
+def move_from_page(panel, **positions):
+    positions = panel.view.positions | positions
+    panel.view.set_state({"positions": positions})
+
+
+def press(manual, index=0, **positions):
+    positions = manual.view.positions | positions
+    message = {"act": index, "positions": positions}
+    manual.view._handle_custom_msg(message, [])
+
+
 def draw_bar(height=1.0, colour="red", shown=True):
     figure = Figure(figsize=(1, 1))
     axes = figure.add_axes((0, 0, 1, 1), ylim=(0, 2))
@@ -23,7 +34,7 @@ def draw_bar(height=1.0, colour="red", shown=True):
 
 
 def pixels(panel):
-    return Image.open(BytesIO(panel.image.value)).convert("RGB").tobytes()
+    return Image.open(BytesIO(panel.view.shown["png"])).convert("RGB").tobytes()
 
 
 def figure_pixels(figure):
@@ -37,21 +48,36 @@ def test_moving_a_control_shows_the_picture_of_its_value():
     ranges = {"height": (0.0, 2.0, 0.1), "colour": ["blue", "green"], "shown": True}
     panel = explore(draw_bar, describe=lambda height, **_: f"<{height}>", **ranges)
     assert panel.values == {"height": 1.0, "colour": "blue", "shown": True}
+    kinds = [control["kind"] for control in panel.view.controls]
+    assert kinds == ["slider", "choice", "checkbox"]
     for name, value in (("height", 0.5), ("colour", "green"), ("shown", False)):
         before = pixels(panel)
-        panel.controls[name].value = value
+        panel.set(**{name: value})
         assert pixels(panel) != before
         assert pixels(panel) == figure_pixels(draw_bar(**panel.values))
-    assert "&lt;0.5&gt;" in panel.caption.value
-    assert panel.image.tooltip == "<0.5>"
+    assert panel.view.shown["caption"] == panel.view.shown["alt"] == "<0.5>"
+    with pytest.raises(ValueError, match="height has no value 0.55"):
+        panel.set(height=0.55)
 
 
 def test_without_a_sentence_the_alternative_text_names_the_controls():
+    panel = explore(draw_bar, labels={"height": "height, m"}, height=(0, 2, 1))
+    assert panel.view.shown["alt"] == repr(panel) == "explore: height = 1"
+    data, _ = panel._repr_mimebundle_()
+    assert data["text/plain"] == repr(panel)
+    assert panel.view.controls[0]["texts"] == ["0 m", "1 m", "2 m"]
+    panel.set(height=2)
+    assert panel.view.shown["alt"] == "explore: height = 2"
+
+
+def test_a_picture_at_rest_has_twice_the_pixels():
     panel = explore(draw_bar, height=(0, 2, 1))
-    assert panel.image.tooltip == repr(panel) == "explore: height = 1"
-    assert panel._repr_mimebundle_()["text/plain"] == repr(panel)
-    panel.controls["height"].value = 2
-    assert panel.image.tooltip == "explore: height = 2"
+    move_from_page(panel, height=2)
+    shown = panel.view.shown
+    panel.view._handle_custom_msg({"sharpen": True}, [])
+    sizes = [Image.open(BytesIO(s["png"])).size for s in (shown, panel.view.shown)]
+    assert sizes == [(100, 100), (200, 200)]
+    assert panel.view.shown["alt"] == shown["alt"] == "explore: height = 2"
 
 
 def test_an_error_is_shown_as_text_until_the_next_picture():
@@ -59,13 +85,12 @@ def test_an_error_is_shown_as_text_until_the_next_picture():
         lambda x=1: draw_bar(1 / x), describe=lambda x: f"x is {x}", x=(0, 3, 1)
     )
     before = pixels(panel)
-    panel.controls["x"].value = 0
-    for text in (panel.caption.value, panel.image.tooltip):
-        assert "ZeroDivisionError: division by zero" in text
+    panel.set(x=0)
+    for name in ("caption", "alt"):
+        assert "ZeroDivisionError: division by zero" in panel.view.shown[name]
     assert pixels(panel) == before
-    panel.controls["x"].value = 2
-    assert "x is 2" in panel.caption.value
-    assert panel.image.tooltip == "x is 2"
+    panel.set(x=2)
+    assert panel.view.shown["caption"] == panel.view.shown["alt"] == "x is 2"
 
 
 @pytest.mark.parametrize("values", [(1, 0, 1), "abc"])
@@ -89,20 +114,20 @@ def test_a_picture_is_drawn_once_until_another_cell_has_run(monkeypatch, tmp_pat
         shell.user_ns |= {"explore": explore, "picture": picture}
         cell = "panel = explore(picture, height=(0.0, 1.0, 0.1))"
         shell.run_cell(cell, store_history=True)
-        slider = shell.user_ns["panel"].controls["height"]
-        for height in (0.1, 0.3, 0.1):
-            slider.set_state({"value": height})  # like the page
+        panel = shell.user_ns["panel"]
+        for position in (1, 3, 1):
+            move_from_page(panel, height=position)
         assert drawn_heights == [0.0, 0.1, 0.3]
         # Another cell may have changed the data of the picture.
         shell.run_cell("1", store_history=True)
-        slider.set_state({"value": 0.3})
+        move_from_page(panel, height=3)
         assert drawn_heights == [0.0, 0.1, 0.3, 0.3]
-        slider.value = 0.1  # code may also change the data
-        slider.set_state({"value": 0.3})
+        panel.set(height=0.1)  # code may also change the data
+        move_from_page(panel, height=3)
         assert drawn_heights[4:] == [0.1, 0.3]
-        shell.user_ns["panel"].cache_size = 0  # as if it depended on another widget
-        for height in (0.5, 0.3):
-            slider.set_state({"value": height})
+        panel.cache_size = 0  # as if it depended on another widget
+        for position in (5, 3):
+            move_from_page(panel, height=position)
         assert drawn_heights[6:] == [0.5, 0.3]
     finally:
         shell.restore_sys_module_state()
@@ -115,9 +140,9 @@ def test_sliders_over_the_settings_of_a_lifetime_change_its_numbers():
     panel = widgets.lifelong_settings(log)
     for name, value in (("smoothing", "none"), ("normalization", "none")):
         before = pixels(panel)
-        panel.controls[name].value = value
+        panel.set(**{name: value})
         assert pixels(panel) != before
-    assert "saturation 8" in panel.caption.value
+    assert "saturation 8" in panel.view.shown["caption"]
 
 
 # ---------------------------------------------------------------- player
@@ -127,9 +152,10 @@ def test_the_player_draws_the_frames_up_to_the_slider():
     frames = [{"load": load} for load in (1.0, 3.0, 2.0)]
     panel = player(frames, plots.frame_panels)
     for index in (2, 1):
-        panel.slider.value = index
+        panel.set(step=index)
         figure = plots.frame_panels(frames[: index + 1])
-        assert panel.image.tooltip == f"{figure.get_label()} (player: 3 frames)"
+        words = f"{figure.get_label()} (step {index} of 2)"
+        assert panel.view.shown["alt"] == words
         assert pixels(panel) == figure_pixels(figure)
     with pytest.raises(ValueError, match="at least one frame"):
         player([])
@@ -139,48 +165,52 @@ def test_the_player_draws_the_frames_up_to_the_slider():
 
 
 def test_choices_send_a_notification_and_log_its_reward():
-    env = gym.make("pushlab/evalumap1-v0")
-    clicked = widgets.you_are_the_agent(env, seed=5)
+    clicked = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"), seed=5)
     called = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"), seed=5)
     reference = gym.make("pushlab/evalumap1-v0")
     reference.reset(seed=5)
-    action = np.ones(len(clicked.menus), int)
+    world = reference.unwrapped.world
+    first = list(clicked.view.positions.values())
+    assert first in world.users[0].history.notification_codes.tolist()
+    assert clicked.view.controls[0]["texts"][2] == "chat"
+    action = np.ones(len(first), int)
     reward = reference.step(action)[1]
     before = pixels(clicked)
-    for menu in clicked.menus:
-        menu.value = 1
-    clicked.buttons[0].click()
+    press(clicked, **dict.fromkeys(clicked.view.positions, 1))
     called.act(action)
-    choices = reference.unwrapped.world.action_choices
-    values = {name: values[1] for name, values in choices}
+    values = {name: values[1] for name, values in world.action_choices}
     expected = {"episode": 0, "step": 1, "action": values, "reward": reward}
     assert clicked.log == called.log == [expected]
     assert clicked.frames == called.frames
     assert len(clicked.frames) == 2
     assert pixels(clicked) == pixels(called) != before
-    caption = f"Reward {reward:+g}. In all {reward:g} after step 1."
-    assert caption in clicked.caption.value
+    words = f"Reward {reward:+g}. In all {reward:g} after step 1."
+    assert clicked.view.shown["caption"] == words
+    assert " Monday, morning, calendar shown, " in clicked.view.shown["alt"]
     clicked.act(action * 1000)
-    assert "Error" in clicked.caption.value
+    assert "Error" in clicked.view.shown["caption"]
     assert len(clicked.log) == 1
 
 
-def test_buttons_are_grey_while_their_action_is_not_allowed():
+def test_a_button_does_nothing_while_its_action_is_not_allowed():
     env = gym.make("pushlab/push-v0", max_episode_steps=6)
     manual = widgets.you_are_the_agent(env, seed=2)
+    actions = env.unwrapped.world.actions
+    press(manual, actions.index("show"))
+    assert manual.view.shown["caption"] == "“show” is not allowed now."
     while not manual.is_over:
-        allowed = [button for button in manual.buttons if not button.disabled]
-        names = [button.description for button in allowed]
-        assert set(names) == set(manual.frames[-1]["allowed"])
+        allowed = [i for i, yes in enumerate(manual.view.shown["allowed"]) if yes]
+        names = {actions[index] for index in allowed}
+        assert names == set(manual.frames[-1]["allowed"])
         before = pixels(manual)
-        allowed[-1].click()
-        assert manual.log[-1]["action"] == names[-1]
+        press(manual, allowed[-1])
+        assert manual.log[-1]["action"] == actions[allowed[-1]]
         assert pixels(manual) != before
-    assert all(button.disabled for button in manual.buttons)
-    assert "The episode is over." in manual.caption.value
-    manual.act(0)
+    assert not any(manual.view.shown["allowed"])
+    assert "The episode is over." in manual.view.shown["caption"]
+    press(manual)
     assert len(manual.log) == 6
-    manual.restart.click()
+    manual.view._handle_custom_msg({"begin": True}, [])
     assert repr(manual) == "you are the agent: episode 2, step 0, reward 0"
     manual.act(4)
     assert manual.log[-1]["episode"] == 1
@@ -199,10 +229,3 @@ def test_an_action_of_text_is_the_text_of_the_choice(agents):
 def test_actions_without_a_list_raise_an_error():
     with pytest.raises(ValueError, match="a finite list of actions"):
         widgets.you_are_the_agent(gym.make("pushlab/ODE-HIV-v0", actions="box"))
-
-
-def test_no_control_passes_keys_to_the_notebook():
-    manual = widgets.you_are_the_agent(gym.make("pushlab/evalumap1-v0"))
-    panel = explore(lambda few, many: draw_bar(), few=[1, 2], many=list(range(40)))
-    for control in (*manual.menus, *panel.controls.values()):
-        assert control._view_name in ("ToggleButtonsView", "SelectionSliderView")

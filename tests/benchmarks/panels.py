@@ -33,15 +33,15 @@ _timings = []
 _png = _widgets.png
 _render = _widgets.Panel.render
 _cache_size = _widgets.Panel.cache_size
-def _timed_png(figure):
+def _timed_png(figure, scale=1):
     start = _time.perf_counter()
-    file = _png(figure)
+    file = _png(figure, scale)
     _timings.append([_time.perf_counter() - start, len(file)])
     return file
-def _timed_render(panel, state):
+def _timed_render(panel, state, scale=1):
     start = _time.perf_counter()
     before = len(_timings)
-    rendered = _render(panel, state)
+    rendered = _render(panel, state, scale)
     if len(_timings) > before:
         _timings[-1].insert(0, _time.perf_counter() - start)
     return rendered
@@ -78,7 +78,7 @@ RUN_CELLS = """async () => {
         let shown = null, over = false;
         ran.then(() => { over = performance.now(); });
         while (!shown && performance.now() < late && !(over && performance.now() > over + 3000)) {
-            const image = cell.node.querySelector("img.widget-image");
+            const image = cell.node.querySelector(".pushlab-panel img");
             shown = image && image.complete && image.naturalWidth ? performance.now() - begun : null;
             if (!shown) await frame();
         }
@@ -106,6 +106,13 @@ ARM = """(image) => {
         setTimeout(() => done(WAIT), WAIT);
     });
 }""".replace("WAIT", str(WAIT))
+
+# Returns the position of a slider or a group of radio buttons, and the last one.
+POSITION = """(control) => {
+    if (control.max) return [Number(control.value), Number(control.max)];
+    const inputs = [...control.querySelectorAll("input")];
+    return [inputs.findIndex((input) => input.checked), inputs.length - 1];
+}"""
 
 COUNT_LOADS = """(image) => {
     window.loads = [];
@@ -148,69 +155,44 @@ class Cell:
             self.index,
         )
         self.node = self.page.locator("[data-timed]")
-        self.image = self.node.locator("img.widget-image").first
+        self.image = self.node.locator(".pushlab-panel img").first
 
     def moves(self):
         """Yield each control as (name, function that moves it once)."""
-        if self.node.locator("button:has-text('new episode')").count():
-            buttons = self.node.locator("button.widget-button:has-text('send')")
-            if not buttons.count():
-                buttons = self.node.locator("button.widget-button:not(:disabled)")
-            yield "seat", lambda: self.click(buttons.first)
+        if self.node.get_by_role("button", name="new episode").count():
+            yield "seat", self.act
             return
-        play = self.node.locator(".widget-play").count()
-        handles = self.node.locator(".widget-slider .noUi-handle")
-        for index in range(handles.count()):
-            handle = handles.nth(index)
-            name = "player" if play else self.label(handle, "widget-slider")
-            yield name, lambda handle=handle, state=[1]: self.press(handle, state)
-        choices = self.node.locator(".widget-toggle-buttons")
-        for index in range(choices.count()):
-            buttons = choices.nth(index).locator("button")
-            name = self.label(buttons.first, "widget-toggle-buttons")
-            yield name, lambda buttons=buttons, state=[1]: self.choose(buttons, state)
+        play = self.node.get_by_role("group", name="player").count()
+        for control in self.node.locator("input[type=range], [role=radiogroup]").all():
+            row = control.locator("xpath=..")
+            name = (
+                "player" if play else row.locator(":scope > :first-child").inner_text()
+            )
+            yield name, lambda control=control, state=[1]: self.press(control, state)
 
-    def label(self, part, kind):
-        """Return the label of the widget that contains a part."""
-        widget = part.locator(f"xpath=ancestor::*[contains(@class, '{kind}')][1]")
-        return widget.locator(".widget-label").inner_text()
-
-    def press(self, handle, state):
+    def press(self, control, state):
         """Press an arrow key, and turn back at the ends.
 
         Args:
             state: A list with the direction, 1 or -1.
         """
-        value = float(handle.get_attribute("aria-valuenow"))
-        if value <= float(handle.get_attribute("aria-valuemin")):
+        position, last = control.evaluate(POSITION)
+        if position <= 0:
             state[0] = 1
-        elif value >= float(handle.get_attribute("aria-valuemax")):
+        elif position >= last:
             state[0] = -1
-        handle.focus()
+        if control.get_attribute("role"):
+            control = control.locator("input:checked")
+        control.focus()
         self.page.keyboard.press("ArrowRight" if state[0] > 0 else "ArrowLeft")
 
-    def click(self, button):
-        """Click a button, or "new episode" if the episode is over."""
-        if button.is_disabled():
-            restart = "button.widget-button:has-text('new episode')"
-            button = self.node.locator(restart).first
-        button.click()
-
-    def choose(self, buttons, state):
-        """Click the next button, and turn back at the ends.
-
-        Args:
-            state: A list with the direction, 1 or -1.
-        """
-        find_active = (
-            "all => all.findIndex(node => node.classList.contains('mod-active'))"
-        )
-        index = buttons.evaluate_all(find_active)
-        if index == 0:
-            state[0] = 1
-        elif index == buttons.count() - 1:
-            state[0] = -1
-        buttons.nth(index + state[0]).click()
+    def act(self):
+        """Click the first allowed action, or "new episode" if the episode is over."""
+        allowed = "[aria-label=action] button[aria-disabled=false]"
+        buttons = self.node.locator(allowed)
+        if not buttons.count():
+            buttons = self.node.get_by_role("button", name="new episode")
+        buttons.first.click()
 
     def times(self, move):
         """Return the milliseconds of MOVES moves, without a first move."""
@@ -224,11 +206,10 @@ class Cell:
 
     def frames_a_second(self):
         """Return the frame rate of a player at its interval."""
-        buttons = self.node.locator(".widget-play button")
         self.image.evaluate(COUNT_LOADS)
-        buttons.nth(0).click()
+        self.node.get_by_role("button", name="play").click()
         self.page.wait_for_timeout(PLAYED)
-        buttons.nth(1 if buttons.count() > 2 else 0).click()
+        self.node.get_by_role("button", name="pause").click()
         loads = self.page.evaluate("window.loads")
         if len(loads) <= 2:
             return float("nan")

@@ -1,6 +1,7 @@
 """Fixtures that run JupyterLab in Chromium, to use the workbook like a student.
 
-`server` is a JupyterLab on a copy of notebooks/ without outputs, `lab` a browser page on it. Without Chromium or
+`server` is a JupyterLab on a copy of notebooks/ without outputs, `lab` a browser page on it. It also has Notebook 7's
+pages, if that is installed. Without Chromium or
 Playwright these tests are skipped, or fail if PUSHLAB_BROWSER=required.
 """
 
@@ -111,6 +112,7 @@ def serving(home):
     copy_without_outputs(NOTEBOOKS, folder)
     command = [sys.executable, "-P", "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += ["--expose-app-in-browser", "--ip=127.0.0.1", f"--port={free_port()}"]
+    command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
     command += ["--ServerApp.port_retries=50", f"--ServerApp.root_dir={folder}"]
     command += [f"--IdentityProvider.token={TOKEN}"]
     command += [f"--MappingKernelManager.kernel_info_timeout={PATIENCE}"]
@@ -189,6 +191,7 @@ class Lab:
         self.errors = []
         page.set_default_timeout(1000 * PATIENCE)
         page.on("console", self._note_message)
+        page.on("dialog", lambda dialog: dialog.accept())  # to leave unsaved notebooks
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         # Don't use routes: a page with routes has no cache.
         page.on("request", lambda request: self._note_address(request.url))
@@ -205,20 +208,26 @@ class Lab:
         if url.startswith("http") and not url.startswith(self.server.url):
             self.outside.append(url)
 
-    def open(self, name):
-        """Open the notebook and wait for its kernel."""
-        if self.page.url == "about:blank":
-            self.page.goto(f"{self.server.url}/lab/tree/{name}?token={TOKEN}&reset")
+    def open(self, name, folder="lab/tree"):
+        """Open the notebook and wait for its kernel.
+
+        Args:
+            folder: "lab/tree" for JupyterLab, "notebooks" for Notebook 7.
+        """
+        if folder not in self.page.url:
+            self.page.goto(f"{self.server.url}/{folder}/{name}?token={TOKEN}&reset")
         else:
             self.page.evaluate(OPEN, name)
         self.page.locator(".jp-Notebook .jp-CodeCell").first.wait_for()
-        # The status bar: the notebook's own indicator is idle before there is a kernel.
-        self.page.get_by_text("Python 3 (ipykernel) | Idle").wait_for()
+        wait_until(lambda: self.page.evaluate(IS_IDLE), "the kernel to start")
 
     def leave(self):
         """Close all documents without saving, and their kernels."""
         self.page.evaluate(CLOSE_ALL)
-        self.page.locator(".jp-Notebook").wait_for(state="detached")
+        if "/lab" in self.page.url:
+            self.page.locator(".jp-Notebook").wait_for(state="detached")
+        else:  # Notebook 7 has one document a page
+            self.page.goto("about:blank")
         self.outside.clear()
         self.errors.clear()
 
@@ -241,14 +250,17 @@ class Lab:
         control.scroll_into_view_if_needed()
         return control
 
-    def picture_beside(self, control):
-        """Return the image of a control's widget."""
-        has_image = "[.//img[contains(concat(' ', @class, ' '), ' widget-image ')]]"
-        widget = control.locator(f"xpath=ancestor::*{has_image}[1]")
-        return widget.locator("img.widget-image").first
+    def saved(self, name):
+        """Save the notebook and return the text of its file."""
+        self.page.evaluate(
+            "() => window.jupyterapp.commands.execute('docmanager:save')"
+        )
+        return (self.server.folder / name).read_text(encoding="utf-8")
 
 
 CELLS = "() => window.jupyterapp.shell.currentWidget.content.model.toJSON().cells"
+
+IS_IDLE = "() => window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 
 HAS_RUN = """() => {
     const notebook = window.jupyterapp.shell.currentWidget;
