@@ -1,16 +1,21 @@
-"""Show saved notebooks as pages, with text in place of widgets, and draw the map of the course.
+"""Show saved notebooks as pages, with films in place of widgets, and draw the map of the course.
 
 The map is a mermaid graph of the notebooks. GitHub draws it without links, the book with links.
 """
 
 import html
+import json
 import re
 import textwrap
+from functools import cache
+from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
 from docutils import nodes
 
+FILMS = Path(__file__).resolve().parents[1] / "static" / "films"
+UNSOLVED = "✗"  # begins what a check says about an exercise without a solution
 # {prefix of a widget's saved text (see pushlab.plots.widgets): title on the page}
 WIDGETS = {
     "player": "A film to play",
@@ -25,30 +30,52 @@ BOX = (172, 52)
 STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 
 
-def placeholder(match, path):
-    """Return the HTML that replaces a widget."""
+@cache
+def films():
+    """Return {notebook/cell id: alternative text and size} of the films of widgets (docs/films.py)."""
+    return json.loads((FILMS / "films.json").read_text("utf-8"))
+
+
+def placeholder(match, path, cell_id):
+    """Return the HTML that replaces a widget: its film, and where it moves."""
+    name = f"{Path(path).stem}/{cell_id}"
+    picture = ""
+    if name in films():
+        film = films()[name]
+        picture = (
+            f'<img src="../_static/films/{name}.webp" alt="{html.escape(film["alt"])}" '
+            f'width="{film["width"]}" height="{film["height"]}" loading="lazy">'
+        )
     address = f"https://mybinder.org/v2/gh/pushlab/pushlab/HEAD?labpath={quote(path, safe='')}"
     title = WIDGETS[match[1]]
     return (
-        f'<p class="moves"><strong>{title}</strong> ({html.escape(match[2])}). '
+        f'<figure class="film">{picture}<figcaption><strong>{title}</strong> ({html.escape(match[2])}). '
         f'It moves in JupyterLab: <a href="{html.escape(address)}">open this notebook in '
-        "Binder</a>, or on your own computer.</p>"
+        "Binder</a>, or on your own computer.</figcaption></figure>"
     )
 
 
 def prepare(cell, path):
-    """Prepare a code cell for the page: fold hidden parts, replace widgets and styles, set alternative texts."""
+    """Prepare a code cell for the page.
+
+    Hidden parts are folded, widgets replaced, styles removed, and alternative texts set. What the check of an exercise
+    says before a reader has begun is left out.
+    """
     hidden = cell.metadata.get("jupyter", {})
     tags = [tag for name, tag in FOLDED.items() if hidden.get(name)]
     if tags:
         show = "Show the answer" if tags == ["hide-output"] else "Show"
         cell.metadata["tags"] = [*cell.metadata.get("tags", []), *tags]
         cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide"}
+    if "check" in cell.metadata.get("tags", []):
+        cell.outputs = [
+            output for output in cell.outputs if UNSOLVED not in output.get("text", "")
+        ]
     for output in cell.outputs:
         data = output.get("data", {})
         match = WIDGET.fullmatch(data.get("text/plain", ""))
         if match and len(data) == 1:
-            data["text/html"] = placeholder(match, path)
+            data["text/html"] = placeholder(match, path, cell.id)
         elif "text/html" in data:
             data["text/html"] = STYLE.sub("", data["text/html"])
         if "image/png" in data:
