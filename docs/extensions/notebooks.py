@@ -87,6 +87,8 @@ def read(app, docname, source):
     """Prepare a notebook before Sphinx reads it."""
     path = app.env.doc2path(docname, base=False).as_posix()
     if path.endswith(".ipynb"):
+        for dependency in (__file__, FILMS / "films.json"):
+            app.env.note_dependency(str(dependency))
         notebook = nbformat.reads(source[0], as_version=4)
         for cell in notebook.cells:
             if cell.cell_type == "code":
