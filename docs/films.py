@@ -23,7 +23,11 @@ from pushlab.plots import style, widgets
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "static" / "films"
 TABLE = FOLDER / "films.json"
-WIDGETS = ("player: ", "explore: ", "you are the agent: ")  # begin a widget's saved text
+WIDGETS = (
+    "player: ",
+    "explore: ",
+    "you are the agent: ",
+)  # begin a widget's saved text
 FRAMES = 8
 MAX_BYTES = 300_000
 MILLISECONDS = 900
@@ -143,8 +147,12 @@ def run(path, folder):
                 last = len(cells)
     if not last:
         return
-    begin = f"import sys\nsys.path.append({str(ROOT / 'docs')!r})\nfrom films import film as film_widget, watch\nwatch()"
-    notebook.cells = [nbformat.v4.new_code_cell(begin), *cells[:last]]
+    begin = [
+        f"import sys\nsys.path.append({str(ROOT / 'docs')!r})",
+        "from films import film as film_widget, watch\nwatch()",
+    ]
+    first = [nbformat.v4.new_code_cell(text) for text in begin]
+    notebook.cells = [*first, *cells[:last]]
     resources = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=600, resources=resources).execute()
 

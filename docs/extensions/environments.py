@@ -1,7 +1,8 @@
 """Write the pages of all environments into docs/environments before a build.
 
-A page has the sections of its world's docstring, the spaces of `gym.make` and a picture. The texts are in
-docs/environments.toml, the references in docs/references.bib and the layout in docs/templates.
+A page has the sections of its world's docstring, tables of its parts (docs/extensions/tables.py), the spaces of
+`gym.make` and a picture. The texts are in docs/environments.toml, the references in docs/references.bib and the layout
+in docs/templates.
 """
 
 import json
@@ -13,6 +14,7 @@ from inspect import cleandoc
 from pkgutil import resolve_name
 
 import gymnasium as gym
+from extensions import tables
 from extensions.reference import ROOT, escape_markup
 from jinja2 import Environment, FileSystemLoader
 from pictures.environments import draw
@@ -23,6 +25,7 @@ from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
 FOLDER = ROOT / "docs" / "environments"
 SECTION = re.compile(r"^([A-Z]\w*):\n((?: {4}.*\n|\n)+)", re.M)
 INHERITED = ("Observation", "Action", "Reward", "Start", "End", "Info")
+TEXTS = tomllib.loads((ROOT / "docs" / "tables.toml").read_text("utf-8"))
 LAST = ("Args", "Source", "Differences", "Notes")
 
 
@@ -97,15 +100,20 @@ def page_of(name, path, description):
             sections[title] = sections.pop(title)
     owner = constructor_class(bases)
     documented = [world]
-    for base in bases:
-        if base is not owner and f"`{base.__name__}`" in arguments:
+    for base in bases[1:]:
+        if base is owner or f"`{base.__name__}`" in arguments:
             documented.append(base)
+    rows = {"Args": tables.argument_rows(documented, sections_of)}
+    if env:
+        rows |= tables.rows_of(
+            env.unwrapped.world, TEXTS.get(name, {}), TEXTS["features"]
+        )
     return {
         "name": name,
         "about": description,
         "env": env,
         "sections": sections,
-        "arguments": documented,
+        "tables": rows,
         "world": world,
         "notebooks": list(notebooks_with(name)),
         "bibtex": bibtex_of(name),
@@ -135,22 +143,14 @@ def write_pages(app):
         (FOLDER / f"{name}.rst").write_text(text, "utf-8")
 
 
-def keep_arguments(app, what, name, obj, options, lines):
-    """Reduce a world's docstring to its arguments, because the page shows the other sections.
-
-    A class without a constructor has the arguments of the class from which it inherits the constructor.
-    """
+def keep_signature(app, what, name, obj, options, lines):
+    """Empty a world's docstring below its signature, because the page shows its sections and tables."""
     if app.env.docname.startswith("docs/environments/"):
-        owner = constructor_class(obj.__mro__)
-        text = escape_markup(cleandoc(owner.__doc__ or "")) + "\n\n"
-        sections = dict(SECTION.findall(text))
         lines.clear()
-        if "Args" in sections:
-            lines += f"Args:\n{sections['Args']}".split("\n")
 
 
 def setup(app):
     """Connect the pages of the environments to Sphinx."""
     app.connect("builder-inited", write_pages)
-    app.connect("autodoc-process-docstring", keep_arguments, priority=300)
+    app.connect("autodoc-process-docstring", keep_signature, priority=300)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
