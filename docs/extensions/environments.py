@@ -14,18 +14,22 @@ from inspect import cleandoc
 from pkgutil import resolve_name
 
 import gymnasium as gym
+import numpy as np
 from extensions import tables
 from extensions.reference import ROOT, escape_markup
 from jinja2 import Environment, FileSystemLoader
 from pictures.environments import draw
+from PIL import Image, ImageOps
 from pybtex.database import parse_file
 
 from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
+from pushlab.plots import style
 
 FOLDER = ROOT / "docs" / "environments"
 SECTION = re.compile(r"^([A-Z]\w*):\n((?: {4}.*\n|\n)+)", re.M)
 INHERITED = ("Observation", "Action", "Reward", "Start", "End", "Info")
 TEXTS = tomllib.loads((ROOT / "docs" / "tables.toml").read_text("utf-8"))
+THUMBNAIL = (640, 480)
 LAST = ("Args", "Source", "Differences", "Notes")
 
 
@@ -125,6 +129,19 @@ def constructor_class(bases):
     return next(base for base in bases if "__init__" in vars(base))
 
 
+def draw_thumbnail(name, box):
+    """Save a part of a picture in the size of the gallery, on the picture's own ground."""
+    with Image.open(FOLDER / "pictures" / f"{name}.png") as picture:
+        shares = np.array(box).reshape(2, 2)
+        corners = np.rint(shares * picture.size).astype(int)
+        part = picture.convert("RGB").crop(corners.ravel().tolist())
+    sheet = Image.new("RGB", THUMBNAIL, style.PAPER)
+    part = ImageOps.contain(part, THUMBNAIL, Image.Resampling.LANCZOS)
+    left, top = (np.array(THUMBNAIL) - part.size) // 2
+    sheet.paste(part, (left, top))
+    sheet.save(FOLDER / "pictures" / f"{name}-thumbnail.png", optimize=True)
+
+
 def write_pages(app):
     """Write all pages and delete outdated ones."""
     texts = tomllib.loads((ROOT / "docs" / "environments.toml").read_text("utf-8"))
@@ -133,6 +150,8 @@ def write_pages(app):
         name = identifier.removeprefix("pushlab/")
         page = page_of(name, path, description)
         pages[name] = {**texts["default"], **texts.get(name, {}), **page}
+        if page["env"]:
+            draw_thumbnail(name, pages[name]["thumbnail"])
     templates = Environment(loader=FileSystemLoader(ROOT / "docs" / "templates"))
     template = templates.get_template("environment.rst")
     files = {name: template.render(brief=brief, **page) for name, page in pages.items()}

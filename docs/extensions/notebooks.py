@@ -7,14 +7,18 @@ import html
 import json
 import re
 import textwrap
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
 from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
 
 FILMS = Path(__file__).resolve().parents[1] / "static" / "films"
+GLOSSARY = Path(__file__).resolve().parents[2] / "notebooks" / "glossary.md"
 UNSOLVED = "✗"  # begins what a check says about an exercise without a solution
 # {prefix of a widget's saved text (see pushlab.plots.widgets): title on the page}
 WIDGETS = {
@@ -94,6 +98,37 @@ def read(app, docname, source):
             if cell.cell_type == "code":
                 prepare(cell, path)
         source[0] = nbformat.writes(notebook)
+
+
+@cache
+def glossary():
+    """Return {notebook: words that it explains}."""
+    words = defaultdict(list)
+    text = GLOSSARY.read_text("utf-8")
+    for entry in re.split(r"^### ", text, flags=re.M)[1:]:
+        for notebook in re.findall(r"\((\d\d_\w+)\.ipynb", entry):
+            words[notebook].append(entry.partition("\n")[0].strip())
+    return words
+
+
+class Words(SphinxTransform):
+    """Put the words of the glossary into the index at the notebook that explains them, where a search looks first."""
+
+    default_priority = 500
+
+    def apply(self):
+        words = glossary().get(Path(self.env.docname).name, [])
+        sections = list(self.document.findall(nodes.section))
+        entries = []
+        for word in words:
+            section = sections[0]
+            for other in reversed(sections):
+                if word in other[0].astext().lower():
+                    section = other
+            entries.append(("single", word, section["ids"][0], "main", None))
+        if entries:
+            self.env.note_dependency(str(GLOSSARY))
+            sections[0].insert(1, addnodes.index(entries=entries))
 
 
 def parse(text):
@@ -208,6 +243,7 @@ def draw_map(app, doctree, docname):
 
 def setup(app):
     """Connect the notebooks to Sphinx."""
+    app.add_transform(Words)
     app.connect("source-read", read)
     app.connect("doctree-resolved", draw_map)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
