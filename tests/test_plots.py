@@ -264,8 +264,10 @@ PICTURES = {
         "phone, room, patient, not done",
         [0.25, 0.75, 0.125, 0.5],
     ),
-    "ability_radar": (
-        lambda: plots.ability_radar(plots.ability_table(SCORES, TASKS, "mine"), "mine"),
+    "ability_scores": (
+        lambda: plots.ability_scores(
+            plots.ability_table(SCORES, TASKS, "mine"), "mine"
+        ),
         "exploration, memory, planning, 0.8",
     ),
     "score_intervals": (
@@ -495,7 +497,7 @@ def test_variants_of_a_task_are_named_by_their_differences():
         (lambda: plots.patient(SCORES), "needs model=load_model"),
         (lambda: plots.open_rates(SCORES), "no column 'time'; it has agent"),
         (lambda: plots.scorecard([]), "no scorecard to draw"),
-        (lambda: plots.ability_radar(SCORES, "x"), "no column 'ability'"),
+        (lambda: plots.ability_scores(SCORES, "x"), "no column 'ability'"),
         (
             lambda: plots.open_rates(make_engagements().replace("opened", "snoozed")),
             "row 0, column 'action': expected opened or dismissed, got 'snoozed'",

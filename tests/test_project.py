@@ -195,6 +195,14 @@ def test_binder_reads_environment_yml_and_both_scripts(monkeypatch):
     assert not (ROOT / ".binder").exists()
 
 
+def test_colab_fetches_the_release_whose_version_this_is():
+    tag = f"v{PROJECT['version']}"
+    for path in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
+        notebook = read(path)
+        assert f"/pushlab/blob/{tag}/notebooks/{path.name})" in notebook, path.name
+        assert f"--depth 1 -b {tag} " in notebook, path.name
+
+
 # ---------------------------------------------------------------- workflows
 
 

@@ -369,9 +369,9 @@ class Env(gym.Env):
             return None
         if not self._frames:
             raise ResetNeeded("call reset() before render()")
-        from pushlab.plots.style import pixels
+        from pushlab.plots.style import SHARP, pixels
 
-        return pixels(self.world.picture(self._frames))
+        return pixels(self.world.picture(self._frames), SHARP)
 
     def close(self) -> None:
         """Close the window of the mode "human"."""

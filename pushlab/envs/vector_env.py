@@ -184,9 +184,10 @@ class VectorEnv(GymVectorEnv):
             return None
         if self.state is None:
             raise ResetNeeded("call reset() before render()")
-        from pushlab.plots.style import pixels
+        from pushlab.plots.style import SHARP, pixels
 
-        return tuple(pixels(self.world.picture(frames)) for frames in self._frames)
+        picture = self.world.picture
+        return tuple(pixels(picture(frames), SHARP) for frames in self._frames)
 
     def _validate_mask(self, mask):
         mask = np.asarray(mask)

@@ -5,7 +5,7 @@ cell. `__init__.pyi` lists the functions; each is imported on first use.
 
 >>> from pushlab import plots
 >>> sorted(plots.__all__)[:3]
-['Stage', 'ability_radar', 'ability_table']
+['Stage', 'ability_scores', 'ability_table']
 """
 
 import lazy_loader

@@ -37,7 +37,7 @@ from .policies import learned_heatmap_table as learned_heatmap_table
 from .recommender import preference_map as preference_map
 from .recommender import shelf as shelf
 from .rooms import room as room
-from .scores import ability_radar as ability_radar
+from .scores import ability_scores as ability_scores
 from .scores import ability_table as ability_table
 from .scores import performance_profiles as performance_profiles
 from .scores import power_curve as power_curve

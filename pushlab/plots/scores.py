@@ -23,7 +23,6 @@ from pushlab.plots.style import (
     BOUND_DASH,
     HALO,
     INK,
-    LINE,
     MUTED,
     PAPER,
     RANDOM_AGENT,
@@ -40,7 +39,6 @@ from pushlab.plots.style import (
     house_style,
     label_axes,
     label_line_ends,
-    label_row_end,
     label_rows,
     one_line,
     plot_with_band,
@@ -59,8 +57,6 @@ from pushlab.utils.arguments import (
 )
 
 SCORE_LIMITS = (-0.5, 1.25)  # normalised scores are clipped to these
-RADAR_CENTRE = -0.25
-RADAR_RIM = 1.1
 
 
 # ---------------------------------------------------------------- tables
@@ -157,39 +153,40 @@ def task_scores(
         scores: One row per run: agent, task, seed, normalised.
         tasks: One row per task: name.
     """
-    rows = pd.Series(range(len(tasks)), tasks["name"])
     means = task_means(scores)
     validate_choice("agent", agent, means["agent"].unique())
     is_own = means["agent"] == agent
     own = means[is_own].set_index("task").reindex(tasks["name"])
-    others = means[~is_own]
-    title = title or f"{agent}: scores by task"
-    size = (6.4, 1.7 + 0.3 * len(tasks))
-    ax = chart(title, subtitle, xlabel="normalised score", size=size)
-    x = others["mean"].clip(*SCORE_LIMITS)
-    ax.plot(
-        x,
-        others["task"].map(rows),
-        "|",
-        ms=13,
-        mew=1.4,
-        color=MUTED,
-    )
-    _draw_runs(ax, scores[scores["agent"] == agent], rows)
-    label_rows(ax, list(own.index))
-    for row, line in enumerate(own.itertuples()):
+    texts = []
+    for line in own.itertuples():
         text = format_number(line.mean) if line.runs > 0 else "not done"
         if line.failed > 0:
             text += f", {line.failed:.0f} failed"
-        label_row_end(ax, row, text, INK)
-        interval = (line.mean, line.low, line.high)
-        value, *ends = np.clip(interval, *SCORE_LIMITS)
+        texts.append(text)
+    others = means[~is_own].set_index("task")
+    title = title or f"{agent}: scores by task"
+    ax = _draw_score_rows(own, others, texts, title, subtitle)
+    rows = pd.Series(range(len(own)), own.index)
+    _draw_runs(ax, scores[scores["agent"] == agent], rows)
+    return ax.figure
+
+
+def _draw_score_rows(own, others, texts, title, subtitle):
+    """Draw a row for each mean of an agent, with ticks for other agents; return the axes."""
+    size = (6.4, 1.7 + 0.3 * len(own))
+    ax = chart(title, subtitle, xlabel="normalised score", size=size)
+    x = others["mean"].clip(*SCORE_LIMITS)
+    rows = own.index.get_indexer(others.index)
+    ax.plot(x, rows, "|", ms=13, mew=1.4, color=MUTED)
+    label_rows(ax, list(own.index), texts)
+    for row, interval in enumerate(own[["mean", "low", "high"]].to_numpy()):
+        value, *ends = interval.clip(*SCORE_LIMITS)
         draw_mean(ax, (BLUE, "-", "o"), value, row, ends)
     draw_vertical_line(ax, 0, "random", ":")
     draw_vertical_line(ax, 1, "best known")
     xlim = np.add(SCORE_LIMITS, (-0.05, 0.05))
     ax.set(xlim=xlim, xticks=(-0.5, 0, 0.5, 1))
-    return ax.figure
+    return ax
 
 
 def _draw_runs(ax, runs, rows):
@@ -212,90 +209,28 @@ def _draw_runs(ax, runs, rows):
 
 
 @house_style()
-def ability_radar(
+def ability_scores(
     table: pd.DataFrame, agent: str, title: str = "", subtitle: str = ""
 ) -> Figure:
-    """Draw an agent's normalised score by ability, one spoke each.
+    """Draw an agent's normalised score by ability, with ticks for other agents.
 
-    The dotted ring is random play, and the dashed ring is the best known score. Other agents are thin and grey. An
-    ability in which the agent ran no task is a gap. Scores are clipped to -0.25 and 1.1. Read each spoke by itself: the
-    area within the line depends on the order of the spokes and means nothing.
+    An ability in which the agent ran no task has an empty row. Scores outside the axis are clipped.
 
     Args:
         table: A table from `ability_table` for the same agent.
     """
     require_rows(table, "ability", "agent", "value")
     validate_choice("agent", agent, table["agent"].unique())
-    figure = sheet(7.2, 5.7, title or f"{agent}: scores by ability", subtitle)
-    ax = figure.add_subplot(projection="polar")
-    ax.set_theta_zero_location("N")
-    ax.set_theta_direction(-1)
-    own = table[table["agent"] == agent]
-    angles = np.linspace(0, 2 * np.pi, len(own) + 1)
-    for name, line in table[table["agent"] != RANDOM_AGENT].groupby(
-        "agent", sort=False
-    ):
-        style = {
-            "color": MUTED,
-            "lw": 0.8,
-            "ms": 3.5,
-            "zorder": 4,
-        }
-        if name == agent:
-            style = {
-                "color": BLUE,
-                "lw": 2,
-                "ms": 8,
-                "zorder": 7,
-            }
-        values = line["value"].clip(RADAR_CENTRE, RADAR_RIM).tolist()
-        ax.plot(angles, [*values, values[0]], "-o", **style)
-    ax.set_ylim(RADAR_CENTRE, RADAR_RIM)
-    ax.set_yticks((0, 0.5, 1), ("0", "0.5", "1"), size=SMALL_SIZE)
-    ax.set_xticks(angles[:-1], [""] * len(own))
-    ax.set_rlabel_position(180 / len(own))
-    rings = ((INK, ":"), (LINE, "-"), (INK, BOUND_DASH))
-    for ring, (colour, dash) in zip(ax.yaxis.get_gridlines(), rings):
-        ring.set(
-            color=colour,
-            lw=1.2,
-            ls=dash,
-        )
-    ax.grid(True, axis="x")
-    ax.spines.polar.set_visible(False)
-    intervals = format_intervals(own[["value", "low", "high"]].to_numpy())
-    for angle, row, interval in zip(angles, own.itertuples(), intervals):
-        ends = np.clip((row.low, row.high), RADAR_CENTRE, RADAR_RIM)
-        ax.plot(
-            (angle, angle),
-            ends,
-            color=BLUE,
-            lw=4.5,
-            alpha=0.45,
-        )
-        interval = interval if row.tasks else ""
-        text = f"{interval}\n{row.tasks} of {row.total_tasks} tasks"
-        _label_spoke(ax, angle, row.ability, text)
-    return figure
-
-
-def _label_spoke(ax, angle, name, text):
-    """Write a name in bold and a text below it, outside the rim."""
-    side = np.sin(angle)
-    position = (angle, RADAR_RIM)
-    offset = (14 * side, 4 + 30 * np.cos(angle))
-    align = ("center", "left", "right")[int(np.sign(side.round(3)))]
-    style = {"ha": align, "textcoords": "offset points"}
-    ax.annotate(name, position, offset, weight="bold", va="bottom", **style)
-    ax.annotate(
-        text,
-        position,
-        offset,
-        va="top",
-        color=TEXT,
-        size=SMALL_SIZE,
-        **style,
-    )
+    table = table.set_index("ability").rename(columns={"value": "mean"})
+    is_own = table["agent"] == agent
+    own = table[is_own]
+    intervals = format_intervals(own[["mean", "low", "high"]].to_numpy())
+    texts = []
+    for row, interval in zip(own.itertuples(), intervals):
+        mean = interval if row.tasks else "not done"
+        texts.append(f"{mean}, {row.tasks} of {row.total_tasks} tasks")
+    title = title or f"{agent}: scores by ability"
+    return _draw_score_rows(own, table[~is_own], texts, title, subtitle).figure
 
 
 def format_score(value: float, low: float = 0.0, high: float = 1.0) -> str:

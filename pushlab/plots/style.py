@@ -2,14 +2,17 @@
 
 Figures don't use pyplot, so they need no display and leave no global state.
 
-Each colour has one meaning: green is opened, vermilion dismissed, amber waiting, blue shown. Agents, users and tasks
-get the colours of SERIES in order of appearance, each with its own dash and marker. The random agent is always grey.
+Each colour has one meaning: green is opened, vermilion dismissed, amber waiting, blue shown. Named agents, users and
+interventions have the colours of palette.toml, the same in all pictures.
 """
 
 import functools
 import io
+import itertools
 import re
 import sys
+import tomllib
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
@@ -44,11 +47,13 @@ BLUE = "#0072B2"
 ORANGE = "#C87400"
 PURPLE = "#7F2B6A"
 SKY = "#3A97CF"
+BROWN = "#6E4A2F"
+INDIGO = "#2F3E9E"
 GREY = "#76818E"
-SERIES = (BLUE, ORANGE, PURPLE, SKY)
+SERIES = (BLUE, ORANGE, PURPLE, SKY, BROWN, INDIGO)
 DASHES = ((0, ()), (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)))
 MARKERS = ("o", "s", "^", "D")
-RANDOM_AGENT = "random"  # this agent always has the style below
+RANDOM_AGENT = "random"
 RANDOM_STYLE = (GREY, (0, (1.2, 1.6)), "D")
 BOUND_DASH = (0, (4, 2.2))  # an upper bound on all agents
 BAND = 0.16  # opacity of an interval band
@@ -68,6 +73,7 @@ EPISODIC = "#DDEBF6"
 SEMANTIC = "#F2E3EE"
 
 DPI = 105
+SHARP = 2  # pixels per pixel of a page, for dense screens
 FONT = "DejaVu Sans"  # ships with Matplotlib, so plots look the same everywhere
 # Font sizes in points.
 TITLE_SIZE = 12
@@ -96,8 +102,16 @@ def house_style() -> Iterator[None]:
 
 
 def use_style() -> None:
-    """Apply pushlab's style to your own charts until the kernel ends."""
+    """Apply pushlab's style to your own charts until the kernel ends, and show all charts sharp."""
     matplotlib.rcParams.update(_style_params())
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if hasattr(shell, "kernel"):
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats("retina")
+        formatter = shell.display_formatter.formatters["image/png"]
+        formatter.for_type(Sheet, Sheet._repr_png_)
 
 
 @functools.cache
@@ -121,26 +135,41 @@ def darken(colour: str) -> str:
     return blend(colour, 0.70, INK)
 
 
+@functools.cache
+def _palette():
+    """Load the places of names in the series of styles."""
+    text = files("pushlab.plots").joinpath("palette.toml").read_text("utf-8")
+    places = ChainMap(*tomllib.loads(text).values())
+    return {name.casefold(): place for name, place in places.items()}
+
+
 def series_styles(names: Iterable[Any]) -> dict[Any, tuple]:
     """Return the style of each agent, user or task: {name: (colour, dash, marker)}.
 
-    Styles are assigned in order of appearance. The agent "random" always has the same style. After four names the
-    colours repeat with other dashes and markers, so sixteen styles differ.
+    The names in palette.toml have fixed styles. Other names get the remaining ones in order of appearance. After six
+    names the colours repeat with other dashes and markers, so that 24 styles differ.
 
-    >>> styles = series_styles(["random", "thompson", "linucb"])
-    >>> styles["thompson"][0] == BLUE, styles["random"][0] == GREY
+    >>> styles = series_styles(["my agent", "LinUCB", "random"])
+    >>> styles["LinUCB"][0] == BLUE, styles["my agent"][0] == ORANGE
     (True, True)
+    >>> styles["random"][0] == GREY
+    True
     """
-    styles: dict[Any, tuple] = {}
-    position = 0
-    for name in dict.fromkeys(names):
-        if str(name).lower() == RANDOM_AGENT:
-            styles[name] = RANDOM_STYLE
-            continue
-        variant = (position + position // 4) % 4
-        styles[name] = (SERIES[position % 4], DASHES[variant], MARKERS[variant])
-        position += 1
-    return styles
+    names = list(dict.fromkeys(names))
+    places = {name: _palette().get(str(name).casefold()) for name in names}
+    taken = set(places.values())
+    for name in names:
+        if places[name] is None:
+            places[name] = next(n for n in itertools.count() if n not in taken)
+            taken.add(places[name])
+    return {name: _style(place) for name, place in places.items()}
+
+
+def _style(place):
+    if place < 0:
+        return RANDOM_STYLE
+    variant = (place + place // len(SERIES)) % 4
+    return SERIES[place % len(SERIES)], DASHES[variant], MARKERS[variant]
 
 
 # ---------------------------------------------------------------- figures
@@ -166,7 +195,9 @@ class Sheet(Figure):
     """A Matplotlib figure that notebooks display. Its label is the alternative text."""
 
     def _repr_png_(self):
-        return png(self), {"alt": self.get_label()}
+        width, height = self.bbox.size
+        size = {"width": int(width), "height": int(height)}
+        return png(self, SHARP), {"alt": self.get_label(), **size}
 
     def get_tightbbox(self, *_, **__):
         """Return the box of the entire sheet, because notebooks crop figures to it once pyplot is imported."""
@@ -269,24 +300,32 @@ def write_heading(
     return y - 4
 
 
-def png(figure: Figure) -> bytes:
-    """Return a figure as the bytes of a PNG file."""
+def png(figure: Figure, scale: float = 1) -> bytes:
+    """Return a figure as the bytes of a PNG file; see `pixels`."""
     file = io.BytesIO()
-    image = Image.fromarray(pixels(figure))
-    resolution = (figure.dpi, figure.dpi)
+    image = Image.fromarray(pixels(figure, scale))
+    resolution = (scale * figure.dpi, scale * figure.dpi)
     image.save(file, "PNG", compress_level=1, dpi=resolution)
     return file.getvalue()
 
 
-def pixels(figure: Figure) -> np.ndarray:
-    """Return a figure as an array (height, width, 3), uint8."""
+def pixels(figure: Figure, scale: float = 1) -> np.ndarray:
+    """Return a figure as an array (height, width, 3), uint8.
+
+    Args:
+        scale: Factor of both sides, for dense screens.
+    """
     canvas: Any = figure.canvas
     if not isinstance(canvas, FigureCanvasAgg):
         canvas = Canvas(figure)
+    dpi = figure.dpi
     hinting = _style_params()["text.hinting"]
     with matplotlib.rc_context({"text.hinting": hinting}):
+        figure.set_dpi(scale * dpi)
         canvas.draw()
-    return np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        image = np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        figure.set_dpi(dpi)
+    return image
 
 
 _displays: WeakKeyDictionary = (

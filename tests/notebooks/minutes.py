@@ -80,7 +80,9 @@ def length(notebook):
 
 
 def reading_time(cell):
-    """Return the minutes to read a cell."""
+    """Return the minutes to read a cell. A folded cell takes none."""
+    if cell.metadata.get("jupyter", {}).get("source_hidden"):
+        return 0
     if cell.cell_type == "code":
         lines = [line for line in cell.source.splitlines() if line.strip()]
         return len(lines) / LINES_A_MINUTE

@@ -28,6 +28,15 @@ KERNELSPEC = {
     "language": "python",
     "name": "python3",
 }
+LANGUAGE = {  # as JupyterLab writes it, so that saving changes nothing
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+    "version": "3.11.7",
+}
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers", "nbgrader")
 COLOURS = 256
@@ -137,9 +146,8 @@ def describe(outputs):
 
 def normalise(notebook):
     """Bring an executed notebook into the normal form, in place."""
-    language = {"name": "python"}
     notebook.metadata = nbformat.from_dict(
-        {"kernelspec": KERNELSPEC, "language_info": language}
+        {"kernelspec": KERNELSPEC, "language_info": LANGUAGE}
     )
     notebook.nbformat = 4
     notebook.nbformat_minor = 5
@@ -152,6 +160,8 @@ def normalise(notebook):
             {key: value for key, value in cell.metadata.items() if key in CELL_METADATA}
         )
         if cell.cell_type == "code":
+            if cell.metadata.get("jupyter", {}).get("outputs_hidden"):
+                cell.metadata.collapsed = True  # JupyterLab writes both
             cell.outputs = merge_streams(cell.outputs)
             for output in cell.outputs:
                 data = output.get("data", {})

@@ -123,7 +123,7 @@ def _results(folder, runs, tasks, agent):
     abilities = plots.ability_table(runs, tasks, agent)
     pictures = {
         "overview": plots.task_scores(runs, tasks, agent),
-        "abilities": plots.ability_radar(abilities, agent),
+        "abilities": plots.ability_scores(abilities, agent),
     }
     for name, picture in pictures.items():
         write_bytes(folder / f"{name}.png", plots.png(picture))
