@@ -51,9 +51,11 @@ def placeholder(match, path, cell_id):
             f'width="{film["width"]}" height="{film["height"]}" loading="lazy">'
         )
     address = f"https://mybinder.org/v2/gh/pushlab/pushlab/HEAD?labpath={quote(path, safe='')}"
-    title = WIDGETS[match[1]]
+    title = f"<strong>{WIDGETS[match[1]]}</strong>"
+    if match[1] != "you are the agent":
+        title += f" ({html.escape(match[2])})"
     return (
-        f'<figure class="film">{picture}<figcaption><strong>{title}</strong> ({html.escape(match[2])}). '
+        f'<figure class="film">{picture}<figcaption>{title}. '
         f'It moves in JupyterLab: <a href="{html.escape(address)}">open this notebook in '
         "Binder</a>, or on your own computer.</figcaption></figure>"
     )
@@ -71,10 +73,9 @@ def prepare(cell, path):
         show = "Show the answer" if tags == ["hide-output"] else "Show"
         cell.metadata["tags"] = [*cell.metadata.get("tags", []), *tags]
         cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide"}
-    if "check" in cell.metadata.get("tags", []):
-        cell.outputs = [
-            output for output in cell.outputs if UNSOLVED not in output.get("text", "")
-        ]
+    is_unsolved = any(UNSOLVED in output.get("text", "") for output in cell.outputs)
+    if is_unsolved and "check" in cell.metadata.get("tags", []):
+        cell.outputs = []
     for output in cell.outputs:
         data = output.get("data", {})
         match = WIDGET.fullmatch(data.get("text/plain", ""))
@@ -241,9 +242,15 @@ def draw_map(app, doctree, docname):
         block.replace_self(nodes.raw("", svg, format="html"))
 
 
+def write_again(app, env):
+    """Return the pages whose words Sphinx's search would lose if a build did not write them."""
+    return [page for page in env.found_docs if Path(page).name in glossary()]
+
+
 def setup(app):
     """Connect the notebooks to Sphinx."""
     app.add_transform(Words)
     app.connect("source-read", read)
+    app.connect("env-updated", write_again)
     app.connect("doctree-resolved", draw_map)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
