@@ -97,9 +97,11 @@ def pictures_of(panel):
     elif isinstance(panel, widgets.Explorer):
         yield figure_of(panel.picture(**panel.values))
         name, control = next(iter(panel.controls.items()))
-        for value in positions_of(control):
-            if value != panel.values[name]:
-                yield figure_of(panel.picture(**{**panel.values, name: value}))
+        places = np.linspace(0, len(control.values) - 1, FRAMES).astype(int)
+        for place in np.unique(places):
+            if control.values[place] != panel.values[name]:
+                values = {**panel.values, name: control.values[place]}
+                yield figure_of(panel.picture(**values))
     else:
         yield figure_of(panel.draw(panel.state())[0])
         sizes = [len(values) for _, values in panel.choices.items()]
@@ -111,20 +113,6 @@ def pictures_of(panel):
 def figure_of(picture):
     """Return the figure of a Figure or Axes."""
     return getattr(picture, "figure", None) or picture
-
-
-def positions_of(control):
-    """Return some values of a control in order."""
-    if hasattr(control, "options"):
-        return [getattr(option, "value", option) for option in control.options][:FRAMES]
-    if not hasattr(control, "step"):
-        return [False, True]
-    steps = round((control.max - control.min) / control.step)
-    values = []
-    for place in np.unique(np.linspace(0, steps, min(FRAMES, steps + 1)).astype(int)):
-        value = control.min + place * control.step
-        values.append(value if isinstance(control.step, int) else round(value, 9))
-    return values
 
 
 # ---------------------------------------------------------------- all notebooks

@@ -95,6 +95,8 @@ def read(app, docname, source):
         for dependency in (__file__, FILMS / "films.json"):
             app.env.note_dependency(str(dependency))
         notebook = nbformat.reads(source[0], as_version=4)
+        # The first cell does something on Google Colab only.
+        notebook.cells = [cell for cell in notebook.cells if cell.id != "colab"]
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 prepare(cell, path)

@@ -71,7 +71,8 @@ CONTRASTS = r"""() => {
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
     const kinds = ["p", "li", "h1", "h2", "td", "th", "a:not(.headerlink)", "code", "pre", "pre span", "summary",
-                   ".caption-of-cell", ".film figcaption", ".film a", ".film button", "a.start", "math", "svg.map text"];
+                   ".caption-of-cell", ".film figcaption", ".film a", ".film button", "a.start", "math",
+                   "svg.map text"];
     const found = kinds.flatMap(kind => [...document.querySelectorAll(`main article :is(${kind})`)]
         .filter(element => element.checkVisibility() && element.textContent.trim())
         .slice(0, kind === "pre span" ? 60 : 2));
