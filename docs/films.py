@@ -106,7 +106,11 @@ def pictures_of(panel):
         yield figure_of(panel.draw(panel.state())[0])
         sizes = [len(values) for _, values in panel.choices.items()]
         for count in range(FRAMES - 3):
-            panel.act([(3 * count + 1) % size for size in sizes])
+            action = [(3 * count + 1) % size for size in sizes]
+            if len(sizes) == 1:
+                allowed = np.flatnonzero(panel.allowed)
+                action = [int(allowed[count % len(allowed)])]
+            panel.act(action)
             yield figure_of(panel.draw(panel.state())[0])
 
 
