@@ -96,11 +96,18 @@ html_theme = "sphinx_book_theme"
 html_title = f"pushlab {version}"
 html_math_renderer = "mathml"
 html_static_path = ["static"]
+html_favicon = "static/logo.svg"
 html_css_files = ["book.css", "reference.css"]
 html_js_files = ["book.js"]
 html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_extra_path = ["front"]  # index.html, which redirects to the front page
 html_theme_options = {
+    "logo": {
+        "image_light": "static/logo.svg",
+        "image_dark": "static/logo.svg",
+        "text": html_title,
+        "alt_text": "",  # the text beside it says the same
+    },
     "navbar_persistent": [],  # the search is already in the left column
     "show_toc_level": 2,
     "collapse_navbar": True,  # full navigation on every page takes a quarter of the build

@@ -25,6 +25,9 @@ PACKAGES = [
     "pushlab.metrics.estimate",
     "pushlab.metrics.offpolicy",
 ]
+WIDGET = re.compile(r"'text/plain': '(player|explore|you are the agent): ")
+# The column heads of the tables of observation, action, reward and arguments.
+HEADS = ["component", "range", "unit", "part", "argument", "default", "meaning"]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 VOID = set(
     "area base br col embed hr img input link meta source track wbr".split()
@@ -114,6 +117,17 @@ def test_a_notebook_keeps_its_pictures_formulas_and_folded_solutions(
                 alt_texts.add(output.metadata["image/png"]["alt"])
     assert alt_texts
     assert alt_texts <= {attributes.get("alt") for attributes, _ in page.find("img")}
+    films = [
+        f"../_static/films/{path.stem}/{cell.id}.webp"
+        for cell in cells
+        if WIDGET.search(str(cell.get("outputs")))
+    ]
+    assert [
+        attributes["src"]
+        for attributes, _ in page.find("img")
+        if "/films/" in attributes["src"]
+    ] == films
+    assert not [text for _, text in page.find("pre") if "✗ Exercise" in text]
     texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
     prose = re.sub(r"```.*?```|`[^`]*`", "", "\n".join(texts), flags=re.S)
     formulas = re.findall(r"\$\$.+?\$\$|\$[^$\n]+\$", prose, flags=re.S)
@@ -130,10 +144,13 @@ def test_a_notebook_keeps_its_pictures_formulas_and_folded_solutions(
     assert any(link.startswith(binder) and link.endswith(path.name) for link in links)
 
 
-def test_the_map_of_the_course_links_to_every_notebook(built_book, pages):
+def test_the_map_and_the_gallery_link_to_every_page(built_book, pages):
     page = pages[built_book / "notebooks" / "README.html"]
     stops = {attributes["href"] for attributes, _ in page.find("a", "stop")}
     assert stops == {f"{path.stem}.html" for path in NOTEBOOKS}
+    page = pages[built_book / "docs" / "environments" / "index.html"]
+    thumbnails = page.find("a", "image-reference")
+    assert len(thumbnails) == len(ENVIRONMENTS)
 
 
 def test_every_environment_has_a_page_with_picture_sections_and_references(built_book):
@@ -145,6 +162,8 @@ def test_every_environment_has_a_page_with_picture_sections_and_references(built
         for title in ("Observation", "Action", "Reward", "Start", "End", "Info"):
             assert f"<h2>{title}<" in text, (name, title)
         assert re.search(r'<img alt="[^"]{60,}"', text), name
+        for head in HEADS:
+            assert f'<th class="head"><p>{head}<' in text, (name, head)
         assert '<dl class="py class">' in text, name
         assert ("To cite" in text) == (name in references), name
     for entry in references.split("\n@")[1:]:

@@ -49,15 +49,6 @@ def run_python(*arguments, **options):
     return result.stdout
 
 
-def test_the_example_in_the_readme_runs():
-    blocks = blocks_of(read(README))
-    (example,) = [block for block in blocks if block["kind"] == "python"]
-    names = {}
-    exec(example["text"], names)
-    assert names["picture"].shape == (882, 1890, 3)
-    assert names["envs"].num_envs == 1024
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):

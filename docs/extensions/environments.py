@@ -1,7 +1,8 @@
 """Write the pages of all environments into docs/environments before a build.
 
-A page has the sections of its world's docstring, the spaces of `gym.make` and a picture. The texts are in
-docs/environments.toml, the references in docs/references.bib and the layout in docs/templates.
+A page has the sections of its world's docstring, tables of its parts (docs/extensions/tables.py), the spaces of
+`gym.make` and a picture. The texts are in docs/environments.toml, the references in docs/references.bib and the layout
+in docs/templates.
 """
 
 import json
@@ -13,16 +14,22 @@ from inspect import cleandoc
 from pkgutil import resolve_name
 
 import gymnasium as gym
+import numpy as np
+from extensions import tables
 from extensions.reference import ROOT, escape_markup
 from jinja2 import Environment, FileSystemLoader
 from pictures.environments import draw
+from PIL import Image, ImageOps
 from pybtex.database import parse_file
 
 from pushlab.envs import ENVIRONMENTS, REMOTE_ENVIRONMENT
+from pushlab.plots import style
 
 FOLDER = ROOT / "docs" / "environments"
 SECTION = re.compile(r"^([A-Z]\w*):\n((?: {4}.*\n|\n)+)", re.M)
 INHERITED = ("Observation", "Action", "Reward", "Start", "End", "Info")
+TEXTS = tomllib.loads((ROOT / "docs" / "tables.toml").read_text("utf-8"))
+THUMBNAIL = (640, 480)
 LAST = ("Args", "Source", "Differences", "Notes")
 
 
@@ -97,15 +104,20 @@ def page_of(name, path, description):
             sections[title] = sections.pop(title)
     owner = constructor_class(bases)
     documented = [world]
-    for base in bases:
-        if base is not owner and f"`{base.__name__}`" in arguments:
+    for base in bases[1:]:
+        if base is owner or f"`{base.__name__}`" in arguments:
             documented.append(base)
+    rows = {"Args": tables.argument_rows(documented, sections_of)}
+    if env:
+        rows |= tables.rows_of(
+            env.unwrapped.world, TEXTS.get(name, {}), TEXTS["features"]
+        )
     return {
         "name": name,
         "about": description,
         "env": env,
         "sections": sections,
-        "arguments": documented,
+        "tables": rows,
         "world": world,
         "notebooks": list(notebooks_with(name)),
         "bibtex": bibtex_of(name),
@@ -117,6 +129,19 @@ def constructor_class(bases):
     return next(base for base in bases if "__init__" in vars(base))
 
 
+def draw_thumbnail(name, box):
+    """Save a part of a picture in the size of the gallery, on the picture's own ground."""
+    with Image.open(FOLDER / "pictures" / f"{name}.png") as picture:
+        shares = np.array(box).reshape(2, 2)
+        corners = np.rint(shares * picture.size).astype(int)
+        part = picture.convert("RGB").crop(corners.ravel().tolist())
+    sheet = Image.new("RGB", THUMBNAIL, style.PAPER)
+    part = ImageOps.contain(part, THUMBNAIL, Image.Resampling.LANCZOS)
+    left, top = (np.array(THUMBNAIL) - part.size) // 2
+    sheet.paste(part, (left, top))
+    sheet.save(FOLDER / "pictures" / f"{name}-thumbnail.png", optimize=True)
+
+
 def write_pages(app):
     """Write all pages and delete outdated ones."""
     texts = tomllib.loads((ROOT / "docs" / "environments.toml").read_text("utf-8"))
@@ -125,6 +150,8 @@ def write_pages(app):
         name = identifier.removeprefix("pushlab/")
         page = page_of(name, path, description)
         pages[name] = {**texts["default"], **texts.get(name, {}), **page}
+        if page["env"]:
+            draw_thumbnail(name, pages[name]["thumbnail"])
     templates = Environment(loader=FileSystemLoader(ROOT / "docs" / "templates"))
     template = templates.get_template("environment.rst")
     files = {name: template.render(brief=brief, **page) for name, page in pages.items()}
@@ -135,22 +162,14 @@ def write_pages(app):
         (FOLDER / f"{name}.rst").write_text(text, "utf-8")
 
 
-def keep_arguments(app, what, name, obj, options, lines):
-    """Reduce a world's docstring to its arguments, because the page shows the other sections.
-
-    A class without a constructor has the arguments of the class from which it inherits the constructor.
-    """
+def keep_signature(app, what, name, obj, options, lines):
+    """Empty a world's docstring below its signature, because the page shows its sections and tables."""
     if app.env.docname.startswith("docs/environments/"):
-        owner = constructor_class(obj.__mro__)
-        text = escape_markup(cleandoc(owner.__doc__ or "")) + "\n\n"
-        sections = dict(SECTION.findall(text))
         lines.clear()
-        if "Args" in sections:
-            lines += f"Args:\n{sections['Args']}".split("\n")
 
 
 def setup(app):
     """Connect the pages of the environments to Sphinx."""
     app.connect("builder-inited", write_pages)
-    app.connect("autodoc-process-docstring", keep_arguments, priority=300)
+    app.connect("autodoc-process-docstring", keep_signature, priority=300)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

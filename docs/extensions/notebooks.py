@@ -1,16 +1,25 @@
-"""Show saved notebooks as pages, with text in place of widgets, and draw the map of the course.
+"""Show saved notebooks as pages, with films in place of widgets, and draw the map of the course.
 
 The map is a mermaid graph of the notebooks. GitHub draws it without links, the book with links.
 """
 
 import html
+import json
 import re
 import textwrap
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
 from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
 
+FILMS = Path(__file__).resolve().parents[1] / "static" / "films"
+GLOSSARY = Path(__file__).resolve().parents[2] / "notebooks" / "glossary.md"
+UNSOLVED = "✗"  # begins what a check says about an exercise without a solution
 # {prefix of a widget's saved text (see pushlab.plots.widgets): title on the page}
 WIDGETS = {
     "player": "A film to play",
@@ -25,30 +34,53 @@ BOX = (172, 52)
 STYLE = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)
 
 
-def placeholder(match, path):
-    """Return the HTML that replaces a widget."""
+@cache
+def films():
+    """Return {notebook/cell id: alternative text and size} of the films of widgets (docs/films.py)."""
+    return json.loads((FILMS / "films.json").read_text("utf-8"))
+
+
+def placeholder(match, path, cell_id):
+    """Return the HTML that replaces a widget: its film, and where it moves."""
+    name = f"{Path(path).stem}/{cell_id}"
+    picture = ""
+    if name in films():
+        film = films()[name]
+        picture = (
+            f'<img src="../_static/films/{name}.webp" alt="{html.escape(film["alt"])}" '
+            f'width="{film["width"]}" height="{film["height"]}" loading="lazy">'
+        )
     address = f"https://mybinder.org/v2/gh/pushlab/pushlab/HEAD?labpath={quote(path, safe='')}"
-    title = WIDGETS[match[1]]
+    title = f"<strong>{WIDGETS[match[1]]}</strong>"
+    if match[1] != "you are the agent":
+        title += f" ({html.escape(match[2])})"
     return (
-        f'<p class="moves"><strong>{title}</strong> ({html.escape(match[2])}). '
+        f'<figure class="film">{picture}<figcaption>{title}. '
         f'It moves in JupyterLab: <a href="{html.escape(address)}">open this notebook in '
-        "Binder</a>, or on your own computer.</p>"
+        "Binder</a>, or on your own computer.</figcaption></figure>"
     )
 
 
 def prepare(cell, path):
-    """Prepare a code cell for the page: fold hidden parts, replace widgets and styles, set alternative texts."""
+    """Prepare a code cell for the page.
+
+    Hidden parts are folded, widgets replaced, styles removed, and alternative texts set. What the check of an exercise
+    says before a reader has begun is left out.
+    """
     hidden = cell.metadata.get("jupyter", {})
     tags = [tag for name, tag in FOLDED.items() if hidden.get(name)]
     if tags:
         show = "Show the answer" if tags == ["hide-output"] else "Show"
         cell.metadata["tags"] = [*cell.metadata.get("tags", []), *tags]
         cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide"}
+    is_unsolved = any(UNSOLVED in output.get("text", "") for output in cell.outputs)
+    if is_unsolved and "check" in cell.metadata.get("tags", []):
+        cell.outputs = []
     for output in cell.outputs:
         data = output.get("data", {})
         match = WIDGET.fullmatch(data.get("text/plain", ""))
         if match and len(data) == 1:
-            data["text/html"] = placeholder(match, path)
+            data["text/html"] = placeholder(match, path, cell.id)
         elif "text/html" in data:
             data["text/html"] = STYLE.sub("", data["text/html"])
         if "image/png" in data:
@@ -60,11 +92,46 @@ def read(app, docname, source):
     """Prepare a notebook before Sphinx reads it."""
     path = app.env.doc2path(docname, base=False).as_posix()
     if path.endswith(".ipynb"):
+        for dependency in (__file__, FILMS / "films.json"):
+            app.env.note_dependency(str(dependency))
         notebook = nbformat.reads(source[0], as_version=4)
+        # The first cell does something on Google Colab only.
+        notebook.cells = [cell for cell in notebook.cells if cell.id != "colab"]
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 prepare(cell, path)
         source[0] = nbformat.writes(notebook)
+
+
+@cache
+def glossary():
+    """Return {notebook: words that it explains}."""
+    words = defaultdict(list)
+    text = GLOSSARY.read_text("utf-8")
+    for entry in re.split(r"^### ", text, flags=re.M)[1:]:
+        for notebook in re.findall(r"\((\d\d_\w+)\.ipynb", entry):
+            words[notebook].append(entry.partition("\n")[0].strip())
+    return words
+
+
+class Words(SphinxTransform):
+    """Put the words of the glossary into the index at the notebook that explains them, where a search looks first."""
+
+    default_priority = 500
+
+    def apply(self):
+        words = glossary().get(Path(self.env.docname).name, [])
+        sections = list(self.document.findall(nodes.section))
+        entries = []
+        for word in words:
+            section = sections[0]
+            for other in reversed(sections):
+                if word in other[0].astext().lower():
+                    section = other
+            entries.append(("single", word, section["ids"][0], "main", None))
+        if entries:
+            self.env.note_dependency(str(GLOSSARY))
+            sections[0].insert(1, addnodes.index(entries=entries))
 
 
 def parse(text):
@@ -177,8 +244,15 @@ def draw_map(app, doctree, docname):
         block.replace_self(nodes.raw("", svg, format="html"))
 
 
+def write_again(app, env):
+    """Return the pages whose words Sphinx's search would lose if a build did not write them."""
+    return [page for page in env.found_docs if Path(page).name in glossary()]
+
+
 def setup(app):
     """Connect the notebooks to Sphinx."""
+    app.add_transform(Words)
     app.connect("source-read", read)
+    app.connect("env-updated", write_again)
     app.connect("doctree-resolved", draw_map)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

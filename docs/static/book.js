@@ -7,16 +7,30 @@ document.addEventListener("DOMContentLoaded", () => {
         const first = paragraph.firstChild;
         if (first?.nodeName === "EM" && first.textContent.length > 40) paragraph.classList.add("caption-of-cell");
     }
-    // Readers who ask their system for less motion see the first picture of a moving one.
-    if (!matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-    for (const film of document.querySelectorAll('img[src$=".gif"]')) {
-        film.decode().then(() => {
-            const still = document.createElement("canvas");
+    // A film of a widget stands still until it is played. The one of the first page moves, unless the reader has asked
+    // the system for less motion.
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    for (const film of document.querySelectorAll(".film img, .moving img")) {
+        film.closest(".moving")?.classList.add("film");
+        const stage = document.createElement("div"), still = document.createElement("canvas");
+        const button = document.createElement("button");
+        stage.className = "stage";
+        still.setAttribute("role", "img");
+        still.setAttribute("aria-label", film.alt);
+        film.replaceWith(stage);
+        stage.append(film, still, button);
+        const play = isPlaying => {
+            [film.hidden, still.hidden] = [!isPlaying, isPlaying];
+            button.textContent = isPlaying ? "❚❚ Pause" : "▶ Play";
+        };
+        button.addEventListener("click", () => play(film.hidden));
+        const begin = () => {
             [still.width, still.height] = [film.naturalWidth, film.naturalHeight];
             still.getContext("2d").drawImage(film, 0, 0);
-            still.setAttribute("role", "img");
-            still.setAttribute("aria-label", film.alt);
-            film.replaceWith(still);
-        });
+            play(Boolean(film.closest(".moving")) && !isCalm);
+        };
+        still.hidden = true;
+        if (film.complete) begin();
+        else film.addEventListener("load", begin, { once: true });
     }
 });
