@@ -183,7 +183,7 @@ def draw_learned_map():
 
 
 def draw_preferences():
-    paths = {"greedy": np.ones((2, 3, 2)), "oracle": np.ones((2, 3, 2))}
+    paths = {"greedy": np.ones((12, 3, 2)), "oracle": np.ones((2, 3, 2))}
     return plots.preference_map(paths, np.eye(2), item_names=["news", "sport"])
 
 
@@ -233,7 +233,7 @@ PICTURES = {
     ),
     "room": (lambda: plots.room(make_frames("RoomEnv-v0")), "desk, umbrella"),
     "shelf": (lambda: plots.shelf(make_frames("RECEnv-v0")), "preference now"),
-    "preference_map": (draw_preferences, "greedy, oracle, news, sport"),
+    "preference_map": (draw_preferences, "greedy, oracle, news, sport, 12"),
     "patient": (
         lambda: plots.patient(make_frames("ODE-HIV-v0")),
         "virus, effectors",

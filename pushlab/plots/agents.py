@@ -531,6 +531,7 @@ def trade_off(
             weight="bold",
             color=darken(style[0]),
             path_effects=HALO,
+            zorder=7,
         )
     if better is not None:
         _draw_better_arrow(ax, better)

@@ -90,12 +90,11 @@ def estimator_spread(
             }
         )
     table = pd.DataFrame(rows)
-    figure = row_panels({"": table}, VALUE_STYLES, title, subtitle)
+    figure = _rows_with_truth(table, truth, title, subtitle, UNIT)
     ax = figure.axes[0]
     for row, ends in enumerate(table[["quarter", "three_quarters"]].to_numpy()):
         colour = ax.lines[2 * row].get_color()
         ax.plot(ends, (row, row), color=colour, lw=7, zorder=5.5)
-    _draw_truth(ax, table, truth, UNIT)
     return figure
 
 
@@ -114,18 +113,19 @@ def estimator_intervals(
     """
     require_rows(estimates, "estimator", "value", "low", "high")
     table = estimates.rename(columns={"estimator": "name"})
+    return _rows_with_truth(table, truth, title, subtitle, unit)
+
+
+def _rows_with_truth(table, truth, title, subtitle, unit):
+    """Draw estimates and the true value, with round limits."""
     figure = row_panels({"": table}, VALUE_STYLES, title, subtitle)
-    _draw_truth(figure.axes[0], table, truth, unit)
-    return figure
-
-
-def _draw_truth(ax, table, truth, unit):
-    """Draw the true value, and set round limits."""
+    ax = figure.axes[0]
     draw_vertical_line(ax, truth, f"truth {format_number(truth)}")
     ax.set_xlabel(unit, loc="right")
     low = min(truth, table["low"].min())
     high = max(truth, table["high"].max())
     round_limits(ax.xaxis, low, high)
+    return figure
 
 
 # ---------------------------------------------------------------- effects

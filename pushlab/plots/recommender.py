@@ -36,6 +36,9 @@ from pushlab.plots.style import (
 UNIT = 126  # hundredths of an inch per preference of length 1
 STEPS = 100  # number of last steps in the trail and the rewards
 MAX_COVERED = 3  # points of a line or a trail below an item's name
+PLACE = 0.25  # last preferences in a square of this side share a disc
+DISC = 1200  # area of a disc for all users, in square points
+MANY = 10  # discs for so many users have a number
 HALO = [withStroke(linewidth=3.5, foreground=SURFACE)]
 
 
@@ -292,7 +295,9 @@ def preference_map(
     subtitle: str = "",
     item_names: Sequence[str] = (),
 ) -> Figure:
-    """Draw the first (hollow) and last (full) preferences of many users in the plane of the items, one panel per agent.
+    """Draw the first and last preferences of many users in the plane of the items, one panel per agent.
+
+    Hollow dots are first preferences. Last preferences near each other share a disc, whose area and number count them.
 
     Args:
         paths: {agent: preferences}, arrays of shape (users, steps, features).
@@ -308,37 +313,29 @@ def preference_map(
     for ax, (name, style) in zip(panels, series_styles(paths).items()):
         colour = style[0]
         ax.set_title(one_line(name), size=TEXT_SIZE, color=darken(colour), pad=4)
-        ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+        ax.set(xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal")
         ax.set(facecolor=SURFACE, xticks=[], yticks=[])
         ax.spines[:].set(visible=True, color=LINE)
         _draw_circle(ax)
         users = np.asarray(paths[name])
         plane = _plane(items, users.shape[-1])
-        _draw_paths(ax, users @ plane.T, colour)
+        _draw_ends(ax, users @ plane.T, colour)
         _draw_item_axes(ax, _item_points(items), item_names)
     return figure
 
 
-def _draw_paths(ax, users, colour):
-    """Draw paths in the plane, shape (users, steps, 2)."""
+def _draw_ends(ax, users, colour):
+    """Draw the starts of paths in the plane, shape (users, steps, 2), and a disc for all that end at one place."""
     faint = blend(colour, 0.5, SURFACE)
-    ax.plot(*users.transpose(2, 1, 0), color=faint, lw=0.7, ls="-")
-    ax.plot(
-        *users[:, 0].T,
-        "o",
-        ms=3.6,
-        mfc=SURFACE,
-        mec=faint,
-        mew=0.8,
-    )
-    ax.plot(
-        *users[:, -1].T,
-        "o",
-        ms=4.6,
-        color=colour,
-        mec=SURFACE,
-        mew=0.5,
-    )
+    ax.plot(*users[:, 0].T, "o", ms=3.6, mfc=SURFACE, mec=faint, mew=0.8)
+    ends = users[:, -1]
+    _, places = np.unique((ends / PLACE).round(), axis=0, return_inverse=True)
+    for place, count in enumerate(np.bincount(places)):
+        end = ends[places == place].mean(axis=0)
+        area = DISC * count / len(ends)
+        ax.scatter(*end, area, color=colour, zorder=2)
+        if count >= MANY:
+            ax.text(*(1.3 * end), count, ha="center", va="center")
 
 
 def _draw_item_axes(ax, points, names):
