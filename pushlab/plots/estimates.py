@@ -154,7 +154,7 @@ def effect_estimates(
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
         truth = table["truth"].iloc[0]
         if np.isfinite(truth):
-            draw_vertical_line(ax, truth, f"true effect {truth:,.3g}".replace("-", "−"))
+            draw_vertical_line(ax, truth, f"true effect {format_number(truth)}")
     ax.set_xlabel(unit, loc="right")
     values = pd.concat(tables.values())[["low", "high", "truth"]]
     low = min(values.min().min(), 0)
