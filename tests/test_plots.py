@@ -328,8 +328,8 @@ PICTURES = {
         [-0.25, -0.375, -0.125],
     ),
     "lifetime_curve": (
-        lambda: plots.lifetime_curve(lifetime()),
-        "A, B, forgetting 4",
+        lambda: plots.lifetime_curve(lifetime(), ("forgetting", "recovery_time")),
+        "A, B, forgetting 4, recovery time",
         [8, 4],
     ),
     "evaluation_blocks": (
@@ -338,8 +338,8 @@ PICTURES = {
         [8, 4, 4 - 12.7062],
     ),
     "metric_on_curve": (
-        lambda: plots.metric_on_curve(lifetime(), "recovery_time"),
-        "A, B, recovery time",
+        lambda: plots.metric_on_curve(lifetime(), "backward_transfer_ratio"),
+        "A, B, 8 to 4: ratio 0.50",
         [8, 4],
     ),
     "report_sheet": (
@@ -406,6 +406,12 @@ def test_drawing_does_not_change_matplotlib_until_use_style_is_called():
         assert picture._repr_png_()[1]["alt"]
         plots.use_style()
         assert matplotlib.rcParams["axes.facecolor"] != "red"
+
+
+def test_panels_of_statistics_share_their_axis():
+    figure = plots.score_intervals(estimate.score_table(RUNS))
+    first, second = (ax.get_xlim() for ax in figure.axes)
+    assert first == second
 
 
 def test_the_random_agent_has_one_style_and_twelve_agents_have_different_styles():

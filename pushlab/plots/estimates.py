@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from pushlab.plots.style import (
-    BAND,
     BLUE,
     BOUND_DASH,
     GREY,
@@ -155,7 +154,7 @@ def effect_estimates(
         ax.axvline(0, color=TEXT, lw=0.8, zorder=1)
         truth = table["truth"].iloc[0]
         if np.isfinite(truth):
-            draw_vertical_line(ax, truth, f"true effect {truth:,.3g}".replace("-", "−"))
+            draw_vertical_line(ax, truth, f"true effect {format_number(truth)}")
     ax.set_xlabel(unit, loc="right")
     values = pd.concat(tables.values())[["low", "high", "truth"]]
     low = min(values.min().min(), 0)
@@ -180,9 +179,9 @@ def error_and_coverage(
     require_rows(table, "n", "estimator", "rmse", "covers")
     figure = sheet(9, 4.2, title, subtitle)
     error_ax, coverage_ax = figure.subplots(1, 2)
-    coverage_ax.axhspan(0.90, 0.99, color=BLUE, alpha=BAND / 2, lw=0)
     coverage_ax.axhline(0.95, color=INK, lw=1.6, ls=BOUND_DASH)
     labels = []
+    shift = 0.91  # so that the estimators don't hide each other
     for name, line in table.groupby("estimator", sort=False):
         colour, dash, marker = EFFECT_STYLES.get(name) or EFFECT_STYLES["other"]
         style = {
@@ -194,9 +193,10 @@ def error_and_coverage(
         sizes = line["n"]
         errors = line["rmse"]
         error_ax.plot(sizes, errors, **style)
-        coverage_ax.plot(sizes, line["covers"], **style)
+        coverage_ax.plot(shift * sizes, line["covers"], **style)
         ends = line["covers_low"], line["covers_high"]
-        coverage_ax.vlines(sizes, *ends, color=colour, alpha=0.45, lw=3)
+        coverage_ax.vlines(shift * sizes, *ends, color=colour, alpha=0.45, lw=3)
+        shift += 0.06
         labels.append((sizes.iloc[-1], errors.iloc[-1], name, colour))
     error_ax.set_yscale("log")
     error_ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -206,7 +206,7 @@ def error_and_coverage(
         (error_ax, "root mean squared error"),
         (coverage_ax, "share of 95 % intervals that include the truth"),
     ):
-        ax.set(xscale="log", xlim=(sizes[0] / 1.12, sizes[-1] * 1.12))
+        ax.set(xscale="log", xlim=(sizes[0] / 1.2, sizes[-1] * 1.2))
         ax.set_xticks(sizes[1::2])
         label_axes(ax, ylabel, unit)
         ax.minorticks_off()

@@ -385,7 +385,8 @@ def against_expert(
             zorder=1,
         )
     noise = np.nanpercentile(own["raw"], (2, 98))
-    round_limits(ax.yaxis, *_span(smoothed, expert, noise))
+    low, high = _span(smoothed, expert, noise)
+    round_limits(ax.yaxis, low, high + 0.05 * (high - low))  # below the text
     round_limits(ax.xaxis, 0, max(len(own), len(expert)))
     both = range(min(len(own), len(expert)))
     ax.fill_between(both, smoothed[both], expert[both], color=colour, alpha=BAND)
@@ -500,7 +501,7 @@ def _draw_lifetime(ax, reports, marks, task):
             lw=1,
             ls=DOTS,
         )
-    round_limits(ax.yaxis, *_y_limits(tests, trained))
+    round_limits(ax.yaxis, *_y_limits(tests, trained), 6)
     _draw_test_columns(ax, blocks)
     _label_blocks(ax, learned, styles)
     if len(tests):
@@ -743,8 +744,9 @@ def _mark_transfer(lifetime, metric):
     tests = tests.dropna(subset=["value", "before"])
     tests["size"] = (tests["mean"] - tests["before"]).abs()
     for test in tests.nlargest(1, "size").itertuples():
-        name = readable_name(metric.removesuffix("_ratio"))
-        text = f"{name} {format_number(test.value)}"
+        change = f"{format_number(test.before)} to {format_number(test.mean)}"
+        kind = metric.split("_")[-1]  # ratio or contrast
+        text = f"{change}: {kind} {format_number(test.value)}"
         start = test.x_before
         _draw_change(lifetime.ax, start, test.before, test.x, test.mean, text)
 

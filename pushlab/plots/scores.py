@@ -263,19 +263,23 @@ def score_intervals(
     """Draw each statistic in a panel, with an interval for each agent. The marks of the random agent are hollow.
 
     Args:
-        table: A table from `estimate.score_table`: statistic, agent, value, low, high.
+        table: A table from `estimate.score_table`: statistic, agent, value, low, high. A difference, "a minus b", has
+            the colour of a.
     """
     require_rows(table, "statistic", "agent", "value", "low", "high")
     table = table.rename(columns={"agent": "name"})
     table["hollow"] = table["name"] == RANDOM_AGENT
     blocks = dict(list(table.groupby("statistic", sort=False)))
-    figure = row_panels(blocks, series_styles(table["name"]), title, subtitle)
-    for ax, (statistic, block) in zip(figure.axes, blocks.items()):
-        limits = [block["low"].min(), block["high"].max()]
+    agents = table["name"].str.split(" minus ").str[0]
+    styles = series_styles(agents)
+    styles = {name: styles[agent] for name, agent in zip(table["name"], agents)}
+    figure = row_panels(blocks, styles, title, subtitle, sharex=True)
+    limits = [table["low"].min(), table["high"].max()]
+    for ax, statistic in zip(figure.axes, blocks):
         if "improvement" in statistic:  # 1/2 if neither agent is better
             limits.append(0.5)
             draw_vertical_line(ax, 0.5, "neither is better")
-        round_limits(ax.xaxis, min(limits), max(limits), 5)
+    round_limits(figure.axes[0].xaxis, min(limits), max(limits), 5)
     return figure
 
 
