@@ -29,6 +29,12 @@ PICTURE = """async (image) => {
     } catch { return null; }
 }"""
 
+# Pauses each player that has not come to its end.
+PAUSE = """() => {
+    for (const button of document.querySelectorAll(".pushlab-panel button"))
+        if (button.textContent === "pause") button.click();
+}"""
+
 
 def use(lab, widget):
     """Move a slider by keyboard or click a button, and wait for the picture beside it to change."""
@@ -48,7 +54,7 @@ def use(lab, widget):
     )
     assert image.get_attribute("alt"), "a screen reader needs text"
     if widget == PLAYER:  # otherwise it would continue without a kernel
-        lab.find(".pushlab-panel button:text-is('pause')").click()
+        lab.page.evaluate(PAUSE)
 
 
 def issues(cells):
