@@ -495,5 +495,5 @@ def _draw_judges(ax, cards):
         loc="upper center",
         bbox_to_anchor=(0.4, -0.08),
         ncols=2,
-        labelcolor="linecolor",
+        labelcolor=[darken(colour) for colour, _, _ in styles.values()],
     )

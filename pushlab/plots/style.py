@@ -431,7 +431,9 @@ def label_line_ends(ax: Axes, labels: Sequence[tuple[float, float, str, str]]) -
     heights = np.array([to_axes.transform((x, y))[1] for x, y, _, _ in labels])
     order = np.argsort(heights, kind="stable")
     offsets = gap * np.arange(len(labels))
-    heights[order] = isotonic_regression(heights[order] - offsets).x + offsets
+    lowest = isotonic_regression(heights[order] - offsets).x
+    highest = max(0, 1 - offsets[-1])  # below the top
+    heights[order] = lowest.clip(0, highest) + offsets
     for (x, _, text, colour), height in zip(labels, heights):
         ax.annotate(
             text,
