@@ -24,6 +24,7 @@ MAX_CELL_LINES = 25  # after joining wrapped lines
 MAX_PICTURE_SIZE = 150_000  # bytes of PNG
 MAX_NOTEBOOK_SIZE = 600_000  # bytes
 MAX_RUN_SECONDS = 15  # CPU seconds
+MAX_BYTES = 500_000
 MAX_READING = 60  # minutes
 MAX_PRACTICE = 90  # minutes of exercises
 MACHINE_PATH = re.compile(
@@ -102,6 +103,7 @@ def test_a_saved_notebook_is_complete_readable_and_in_the_normal_form(path, tmp_
         assert verdict == f"check.exercise({number})", "alone in its cell"
         assert len(wrong[number]) >= 2, f"exercise {number}: two wrong answers"
     length = minutes.length(notebook)
+    assert path.stat().st_size < MAX_BYTES
     assert length.reading <= MAX_READING
     assert length.practice <= MAX_PRACTICE
     points = [points for points, _ in length.exercises]
