@@ -322,11 +322,6 @@ PICTURES = {
         "noor, Thompson, random",
         [100, 200, 0.25, 0.5, 0.125, 0.625, 0.9],
     ),
-    "study_differences": (
-        lambda: plots.study_differences(DIFFERENCES),
-        "noor, random",
-        [-0.25, -0.375, -0.125],
-    ),
     "lifetime_curve": (
         lambda: plots.lifetime_curve(lifetime(), ("forgetting", "recovery_time")),
         "A, B, forgetting 4, recovery time",

@@ -4,7 +4,6 @@ from .agents import curve_table as curve_table
 from .agents import learning_curve as learning_curve
 from .agents import policy_table as policy_table
 from .agents import study_curves as study_curves
-from .agents import study_differences as study_differences
 from .agents import sweep_curve as sweep_curve
 from .agents import trade_off as trade_off
 from .credit import credit_scores as credit_scores

@@ -29,7 +29,6 @@ from pushlab.plots.style import (
     format_tick,
     house_style,
     label_line_ends,
-    label_row_end,
     label_rows,
     plot_with_band,
     readable_name,
@@ -568,39 +567,3 @@ def _intervals(log, value, cross):
             interval = crossed_interval(grid.T)[1:]
         table.loc[name, ["low", "high"]] = interval
     return table
-
-
-@house_style()
-def study_differences(
-    comparison: pd.DataFrame,
-    title: str = "Difference in regret by user",
-    subtitle: str = "",
-) -> Figure:
-    """Plot an agent's regret minus that of each baseline, one row per user, with 95 % intervals.
-
-    Args:
-        comparison: One row per user and baseline: user, against, difference, low, high, sure.
-    """
-    require_rows(comparison, "user", "against", "difference", "low", "high", "sure")
-    users = list(comparison["user"].unique())
-    ax = chart(
-        title,
-        subtitle,
-        xlabel="difference in regret; hollow: the interval includes 0",
-        size=(6, 1.5 + 0.45 * len(users)),
-    )
-    styles = series_styles(comparison["against"])
-    baselines = list(styles)
-    limits = [0, *comparison["low"], *comparison["high"]]
-    round_limits(ax.xaxis, min(limits), max(limits))
-    for line in comparison.itertuples():
-        position = baselines.index(line.against) - (len(baselines) - 1) / 2
-        row = users.index(line.user) + 0.4 * position
-        style = styles[line.against]
-        interval = (line.low, line.high)
-        draw_mean(ax, style, line.difference, row, interval, hollow=not line.sure)
-        if line.user == users[0]:
-            label_row_end(ax, row, f"to {line.against}", darken(style[0]), "bold")
-    ax.axvline(0, color=INK, lw=1.6, clip_on=False)
-    label_rows(ax, users)
-    return ax.figure
