@@ -184,11 +184,6 @@ GOLDEN = [
         },
         (-132.3, 57816.4668742, 79610.9743642, 6008.73735571),
     ),
-    (
-        "push-v0",
-        {"source": "generator", "days": "test", "opening": "threshold"},
-        (-131.565, 58606.6142268, 45042.0689401, 3975.15945639),
-    ),
 ]
 CASES = [f"{name}-{at}" for at, (name, *_) in enumerate(GOLDEN)]
 every_case = pytest.mark.parametrize(
