@@ -184,6 +184,11 @@ GOLDEN = [
         },
         (-132.3, 57816.4668742, 79610.9743642, 6008.73735571),
     ),
+    (
+        "push-v0",
+        {"days": "test", "opening": "threshold"},
+        (-119.075, 56796.102422, 40174.5363446, 2709.55721678),
+    ),
 ]
 CASES = [f"{name}-{at}" for at, (name, *_) in enumerate(GOLDEN)]
 every_case = pytest.mark.parametrize(
