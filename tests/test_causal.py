@@ -308,11 +308,6 @@ def test_a_row_of_the_stored_study_is_reproduced():
             lambda: causal.CausalData(pd.DataFrame({"x": [1.0]}), ["yes"], [1]),
             "treated=.'yes'.: could not convert",
         ),
-        (lambda: causal.compare(X), "data must be a CausalData; got array"),
-        (
-            lambda: causal.estimate(causal.randomised("zika", 9), causal.DoublyRobust),
-            "such as DoublyRobust[(][)]; got <class",
-        ),
         (
             lambda: causal.DoublyRobust().scores(X[:, None], AT < 9, OUTCOME, None),
             "at least 10 treated and 10 untreated units; .*has 9",

@@ -186,8 +186,8 @@ GOLDEN = [
     ),
     (
         "push-v0",
-        {"source": "generator", "days": "test", "opening": "threshold"},
-        (-131.565, 58606.6142268, 45042.0689401, 3975.15945639),
+        {"days": "test", "opening": "threshold"},
+        (-119.075, 56796.102422, 40174.5363446, 2709.55721678),
     ),
 ]
 CASES = [f"{name}-{at}" for at, (name, *_) in enumerate(GOLDEN)]

@@ -344,6 +344,3 @@ def test_days_contain_the_history_and_the_time():
     assert (days.times[days.first[:-1]] == 1440 * np.arange(84)).all()
     column = MIRA.schema.context.components.index("day")
     assert (days.contexts[:, column] == days.times // 1440 % 7).all()
-    generated = days_of(MIRA, "generator")  # also has the quarter after the history
-    expected = np.vstack([MIRA.history.context_codes, MIRA.test.context_codes])
-    assert np.array_equal(generated.contexts[generated.arrival >= 0], expected)

@@ -20,8 +20,6 @@ from pushlab.__main__ import app
 from pushlab.agents import RandomAgent, ThompsonSampling
 from pushlab.experiments.cells import Cell, CellsFailed, run_cells, status
 from pushlab.experiments.sweep import sweep
-from pushlab.lifetimes.runner import run_syllabus
-from pushlab.lifetimes.syllabi import cl
 from pushlab.logs.rollout import rollout
 
 USERS = {"env": "pushlab/evalumap2-v0", "each": {"user": ["mira", "theo"]}}
@@ -172,14 +170,6 @@ def test_an_edited_agent_or_world_runs_again_and_alone(mine):
         log = sweep(*own, steps=3, out="own", **QUIET)
         expected = [["Still-v0", "1", 3.0 * action]]
         assert log[["env", "agent", "return"]].to_numpy().tolist() == expected
-
-
-def test_lifetimes_are_cells():
-    short = cl({"$episode": "pushlab/RECEnv-v0"}, [{}, {"obs_std": 0.3}], 2)
-    options = {"seeds": [1], "out": False, **QUIET}
-    log = sweep({"random": RandomAgent}, syllabi={"short": short}, **options)
-    alone = run_syllabus(short, RandomAgent(), 1, progress=False)
-    assert log["reward"].tolist() == alone["reward"].tolist()
 
 
 def test_grids_come_from_files_and_their_issues_are_named(mine):

@@ -231,7 +231,11 @@ def test_estimates_equal_weighted_fits_without_each_person(moderators, controls)
             "without person 3 a moderator or control is constant",
         ),
         ({"outcome": np.nan}, {}, "isn't a finite number"),
-        ({"action": 0.0}, {}, "numerator must be a number above 0 and below 1"),
+        (
+            {"action": 0.0},
+            {},
+            "the share of pushes must be a number above 0 and below 1",
+        ),
         ({"action": 0.5}, {}, "needs an action 0 or 1"),
     ],
 )

@@ -19,7 +19,6 @@ from pushlab.causal.estimators import (
 from pushlab.metrics.offpolicy import effective_sample_size
 from pushlab.utils.arguments import (
     require,
-    short_repr,
     validate_integer,
     validate_number,
 )
@@ -80,11 +79,6 @@ def estimate(
     >>> effect.low < effect.estimate < effect.high, effect.ess
     (True, 300.0)
     """
-    _validate(data)
-    require(
-        hasattr(estimator, "scores") and not isinstance(estimator, type),
-        f"estimator must be an object with name and scores, such as DoublyRobust(); got {short_repr(estimator)}",
-    )
     validate_integer("resamples", resamples, 50)
     n = len(data)
     treated = int(data.treated.sum())
@@ -152,7 +146,6 @@ def compare(
     >>> table["covers"].to_dict()["difference in means"], table["covers"].to_dict()["doubly robust"]
     (False, True)
     """
-    _validate(data)
     truth = data.average_effect if truth is None else float(truth)
     estimators = estimators or standard_estimators()
     rows = [estimate(data, estimator, resamples, seed) for estimator in estimators]
@@ -176,7 +169,6 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
     >>> bool(table["apart"]["log10 rabbits"] > 0.5), bool(table["weighted"].abs().max() < 0.1)
     (True, True)
     """
-    _validate(data)
     t = data.treated
     covariates = data.covariates.to_numpy(np.float64)
     x = standardised(covariates)
@@ -193,14 +185,6 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
             "weighted": treated - others,
         },
         index=data.covariates.columns.rename("covariate"),
-    )
-
-
-def _validate(data):
-    """Raise ValueError unless this is a CausalData."""
-    require(
-        isinstance(data, CausalData),
-        f"data must be a CausalData; got {short_repr(data)}",
     )
 
 
@@ -267,7 +251,6 @@ def sensitivity_table(
     >>> bool(table["high"][0] - table["low"][0] < 1e-9), bool(table["low"][1] < table["low"][0] < table["high"][1])
     (True, True)
     """
-    _validate(data)
     require(len(factors), "factors must have at least one factor")
     x = standardised(data.covariates)
     treated = data.treated

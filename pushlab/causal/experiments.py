@@ -183,17 +183,6 @@ def experiment(model: Any = "hiv", **changes: Any) -> Experiment:
     return replace(model, **changes) if changes else model
 
 
-def experiment_table() -> pd.DataFrame:
-    """Return the experiments of all simulators, a DataFrame with a row for each.
-
-    >>> experiment_table().loc["hiv", ["outcome", "confounder"]].to_list()
-    ['log10 E', 'E']
-    """
-    columns = ["description", "outcome", "better", "confounder", "mediator", "cost"]
-    trials = pd.DataFrame([vars(experiment(name)) for name in EXPERIMENTS])
-    return trials.set_index("model")[columns].rename_axis("simulator")
-
-
 # ---------------------------------------------------------------- one for each simulator
 
 # The confounders are variables by which a person in charge would decide. Units in a worse state are treated: the

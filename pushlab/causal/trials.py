@@ -260,14 +260,14 @@ def excursion_effect(
     moderators: Sequence[str] = (),
     controls: Sequence[str] = (),
     outcome: str = "outcome",
-    numerator: float | None = None,
 ) -> pd.DataFrame:
     """Estimate causal excursion effects by weighted and centred least squares, with 95 % intervals over people.
 
-    With the action A, its probability p, the numerator q, controls g and moderators f (both begin with 1), it minimises
-    the sum of W (Y - g'alpha - (A - q) f'beta)^2 over available decisions, where W is q / p for A = 1 and
-    (1 - q) / (1 - p) for A = 0. So beta is consistent even if g'alpha is a wrong model of the outcome. Without
-    moderators it is the mean effect of a push on available decisions, if the trial's protocol goes on afterwards.
+    With the action A, its probability p, the share q of pushes among available decisions, controls g and moderators f
+    (both begin with 1), it minimises the sum of W (Y - g'alpha - (A - q) f'beta)^2 over available decisions, where W is
+    q / p for A = 1 and (1 - q) / (1 - p) for A = 0. So beta is consistent even if g'alpha is a wrong model of the
+    outcome. Without moderators it is the mean effect of a push on available decisions, if the trial's protocol goes on
+    afterwards.
 
     The covariance is clustered by person with the small-sample correction of Mancl and DeRouen: a sum over people of
     d d', where d is the change of the coefficients if this person is left out. The quantile is of Student's t with
@@ -278,7 +278,6 @@ def excursion_effect(
         moderators: Columns f on which the effect depends linearly. They are also controls.
         controls: Columns g that predict the outcome, all known before the decision. They only make intervals shorter.
         outcome: Column of the outcome.
-        numerator: q, above 0 and below 1; None takes the share of pushes among available decisions.
 
     Returns:
         DataFrame by moderator, first "intercept": estimate, standard_error, low, high.
@@ -312,8 +311,8 @@ def excursion_effect(
         (np.isin(a, (0, 1)) & (p > 0) & (p < 1)).all(),
         "each available row needs an action 0 or 1, and a probability above 0 and below 1",
     )
-    q = a.mean() if numerator is None else numerator
-    validate_number("numerator", q, above=0, below=1)
+    q = a.mean()
+    validate_number("the share of pushes", q, above=0, below=1)
     effects = rows[["intercept", *moderators]].to_numpy(float)
     x = np.hstack([rows[[*names]], (a - q)[:, None] * effects]).astype(float)
     require(np.isfinite(x.sum() + y.sum()), "a value isn't a finite number")

@@ -56,10 +56,6 @@ class ODEUnits:
         self.model = model = load_model(experiment.model)
         self.names = model.levels
         arguments = experiment.world_arguments
-        for name in arguments:
-            validate_choice(
-                "an argument in world_arguments", name, ("config", "preset")
-            )
         self.config = model.config(arguments.get("config"), arguments.get("preset"))
         self.logarithms = experiment.logarithms
         if self.logarithms is None:
@@ -187,10 +183,6 @@ class CreditUnits:
     def __init__(self, experiment: Any):
         self.experiment = experiment
         arguments = experiment.world_arguments
-        for name in arguments:
-            validate_choice(
-                "an argument in world_arguments", name, ("people", "config", "preset")
-            )
         self.people = load_borrowers(arguments.get("people"))
         self.config = credit_config(arguments.get("config"), arguments.get("preset"))
         published = experiment.treatment.get("published")

@@ -109,7 +109,7 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
     twice, the larger weight counts.
 
     Raises:
-        FileNotFoundError: The file doesn't exist.
+        OSError: The file doesn't exist or can't be read.
         BadData: The file has an issue; the message describes it.
     """
     name = "commonsense"
@@ -122,11 +122,7 @@ def read_facts(source: Any, heads: Iterable[str] | None = None) -> list[Fact]:
                 f"there is no file {str(path)!r}; pass a file, or the name of a shipped table: {', '.join(SHIPPED)}"
             )
         name = path.name
-        try:
-            rows = _read_file(path)
-        except (OSError, EOFError) as error:
-            valid_values = f"the file cannot be read ({error})"
-            raise BadData(DataIssue(name, valid_values=valid_values)) from error
+        rows = _read_file(path)
     facts = _validate_facts(rows, name)
     if heads is None:
         return facts
@@ -168,10 +164,6 @@ def _validate_facts(rows, name):
             raise BadData(
                 DataIssue(name, value=repr(row), valid_values=valid_values)
             ) from None
-    for fact in facts:
-        if POSSESSIVE in fact.head:
-            valid_values = "an object without its owner"
-            raise BadData(DataIssue(name, None, "head", fact.head, valid_values))
     relations = sorted({fact.relation for fact in facts})
     if len(relations) > 1:
         valid_values = "one relation for the whole table"

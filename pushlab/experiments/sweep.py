@@ -38,11 +38,10 @@ RUN_COLUMNS = ["run", "env", "agent", "seed", "lifetime", "response_time"]
 
 def sweep(
     agents: Any,
-    envs: Any = None,
+    envs: Any,
     seeds: int | Iterable[int] = 1,
     out: Path | str | bool | None = None,
     *,
-    syllabi: Any = None,
     episodes: int = 1,
     tests: int = 0,
     steps: int | None = None,
@@ -65,8 +64,6 @@ def sweep(
         seeds: Number of seeds, counted from 0, or a list of seeds.
         out: Folder for the results, in which later calls continue. None uses a folder in pushlab's cache; False stores
             nothing.
-        syllabi: Syllabi instead of environments, a list or {label: syllabus}. A syllabus is a name, a file or a dict;
-            each run is a lifetime.
         episodes: Number of episodes per run.
         tests: Number of further episodes without learning or exploring (`block_type` "test").
         steps, record: As in `pushlab.rollout`. `record` must be "episodes" or "steps".
@@ -74,38 +71,31 @@ def sweep(
         strict: Whether to raise CellsFailed after all runs if some failed. If False, warn, unless all failed.
 
     Returns:
-        A table with one row per episode (or step). The columns are env (or syllabus), agent, seed and those of the
+        A table with one row per episode (or step). The columns are env, agent, seed and those of the
         log, without response times.
 
     Raises:
-        BadData: Agents, environments or syllabi can't be created. The message lists all of them. Nothing is run.
+        BadData: Agents or environments can't be created. The message lists all of them. Nothing is run.
         CellsFailed: All runs failed, or some failed and `strict` is true. Finished runs are stored.
     """
-    require(
-        (envs is None) != (syllabi is None),
-        "a sweep needs either envs or syllabi, not both",
-    )
-    settings = {}
-    if syllabi is None:
-        settings["episodes"] = validate_integer("episodes", episodes, 1)
-        settings["tests"] = validate_integer("tests", tests, 0)
-        settings["steps"] = (
-            None if steps is None else validate_integer("steps", steps, 1)
-        )
-        settings["record"] = validate_choice("record", record, ("episodes", "steps"))
+    settings = {
+        "episodes": validate_integer("episodes", episodes, 1),
+        "tests": validate_integer("tests", tests, 0),
+        "steps": None if steps is None else validate_integer("steps", steps, 1),
+        "record": validate_choice("record", record, ("episodes", "steps")),
+    }
     if not isinstance(seeds, Iterable):
         seeds = range(validate_integer("seeds", seeds, 1))
     seeds = [validate_integer("each seed", seed, 0) for seed in seeds]
     require(seeds, "seeds is empty; give at least one")
-    kind = "env" if syllabi is None else "syllabus"
     issues: list[DataIssue] = []
-    worlds = read_specs(kind, envs if syllabi is None else syllabi, issues)
+    worlds = read_specs("env", envs, issues)
     makers = read_specs("agent", agents, issues)
     _try_specs(worlds, makers, issues)
     raise_issues(issues)
     cells = []
     for world, agent, seed in itertools.product(worlds, makers, seeds):
-        labels = {kind: world, "agent": agent, "seed": seed}
+        labels = {"env": world, "agent": agent, "seed": seed}
         arguments = (worlds[world], makers[agent], seed, settings)
         cells.append(Cell(labels, run_cell, arguments))
     tables = run_cells(cells, out, workers, fresh, progress, strict, "sweep")
@@ -116,11 +106,6 @@ def run_cell(
     world: Spec, maker: Spec, seed: int, settings: Mapping[str, Any]
 ) -> pd.DataFrame:
     """Return the log of one run, without response times and without the labels that the results have already."""
-    if world.kind == "syllabus":
-        from pushlab.lifetimes.runner import run_syllabus
-
-        log = run_syllabus(world.make(), maker.make(), seed, progress=False)
-        return log.drop(columns=["run", "agent", "seed"])
     with closing(world.make()) as env:
         log = run_episodes(maker.make(env), env, seed, **settings)
     return log.drop(columns=RUN_COLUMNS, errors="ignore")
@@ -145,11 +130,11 @@ def run_episodes(
 
 
 class Spec(NamedTuple):
-    """Specification of an agent, environment or syllabus, which is created in the process that runs it.
+    """Specification of an agent or environment, which is created in the process that runs it.
 
     Attributes:
-        kind: "agent", "env" or "syllabus".
-        target: A factory, Gymnasium's spec of an environment, or an argument of `read_syllabus`.
+        kind: "agent" or "env".
+        target: A factory, or Gymnasium's spec of an environment.
         arguments: Arguments of the factory.
     """
 
@@ -158,11 +143,7 @@ class Spec(NamedTuple):
     arguments: dict[str, Any]
 
     def make(self, env: Any = None) -> Any:
-        """Return the agent, environment or syllabus. Only agents' factories with a parameter `env` get `env`."""
-        if self.kind == "syllabus":
-            from pushlab.lifetimes.syllabi import read_syllabus
-
-            return read_syllabus(self.target)
+        """Return the agent or environment. Only agents' factories with a parameter `env` get `env`."""
         if self.kind == "env" and not callable(self.target):
             import gymnasium as gym
 
@@ -177,10 +158,10 @@ class Spec(NamedTuple):
 
 
 def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Spec]:
-    """Return {label: Spec} for the entries of an argument of `sweep`: agents, envs or syllabi.
+    """Return {label: Spec} for the entries of an argument of `sweep`: agents or envs.
 
     Args:
-        kind: "agent", "env" or "syllabus".
+        kind: "agent" or "env".
         entries: The value of the argument.
         issues: List to which an issue is added for each unknown name.
 
@@ -241,8 +222,8 @@ def _spec(kind, target, arguments):
 
 
 def _label(target, arguments):
-    if isinstance(target, (str, Path)):
-        name = Path(target).name.removesuffix(".json")
+    if isinstance(target, str):
+        name = target.rpartition("/")[2]
     else:
         name = str(getattr(target, "__name__", getattr(target, "name", target)))
     for key, value in arguments.items():
@@ -287,7 +268,7 @@ def search_working_directory() -> None:
 
 
 def _try_specs(worlds, makers, issues):
-    """Create each environment or syllabus and each agent once, and add an issue for each failure."""
+    """Create each environment and each agent once, and add an issue for each failure."""
     env = None
     for label, spec in [*worlds.items(), *makers.items()]:
         try:

@@ -1,7 +1,6 @@
 """A user's days in real time: arrivals of notifications, the context at any moment, and response times.
 
-Days come from the dated tables of a history. For the shipped users they can also come from the generator that wrote
-these tables. The generator covers the quarter after the history too, whose tables have no dates.
+Days come from the dated tables of a history.
 """
 
 from dataclasses import dataclass
@@ -12,20 +11,13 @@ import pandas as pd
 from pushlab.datasets.periods import Period, User
 from pushlab.datasets.schema import Features
 from pushlab.users.phone import (
-    FIRST_DAY,
     MINUTE,
     MINUTES_PER_DAY,
-    PEOPLE,
-    PERIOD_DAYS,
     SLOT_STARTS,
     SLOTS,
-    simulate_arrivals,
-    simulate_contexts,
     slot_number,
 )
-from pushlab.utils.arguments import validate_choice
 
-SOURCES = ("records", "generator")
 NO_ARRIVAL = -1  # a moment at which only the context changes
 
 
@@ -55,33 +47,18 @@ class Days:
         return len(self.dates)
 
 
-def days_of(user: User, source: str = "records") -> Days:
-    """Return the days of a user.
-
-    Args:
-        source: "records": the history. A context is recorded when a notification was posted or removed. It lasts until
-            the next one, except the day and the time of day, which follow the clock.
-            "generator": the history and the test period of a shipped user, with the context in each minute. The
-            history has the same arrivals as the records.
-
-    Raises:
-        ValueError: The history has no dates, or the generator is requested for a user that isn't shipped.
-    """
-    if validate_choice("source", source, SOURCES) == "generator":
-        return _generated_days(user)
-    return _recorded_days(user)
-
-
-def _is_change(contexts):
-    """Return whether each context differs from the previous one, bool (rows,); the first always does."""
-    is_different = contexts[1:] != contexts[:-1]
-    return np.append(True, is_different.any(axis=1))
-
-
 # ---------------------------------------------------------------- days from records
 
 
-def _recorded_days(user):
+def days_of(user: User) -> Days:
+    """Return the days in a user's history.
+
+    A context is recorded when a notification was posted or removed. It lasts until the next one, except the day and the
+    time of day, which follow the clock.
+
+    Raises:
+        ValueError: The history has no dates.
+    """
     history = user.history
     table = history.table
     if "posted" not in table:
@@ -124,7 +101,8 @@ def _recorded_days(user):
     is_arrival = kind == 2
     contexts[is_tick] = _set_clock(contexts[is_tick], times[is_tick], clock)
     is_midnight = is_tick & (times % MINUTES_PER_DAY == 0)
-    is_moment = is_midnight | is_arrival | _is_change(contexts)
+    is_change = (contexts[1:] != contexts[:-1]).any(axis=1)
+    is_moment = is_midnight | is_arrival | np.append(True, is_change)
     arrival = np.full(len(times), NO_ARRIVAL)
     arrival[is_arrival] = rows
     return Days(
@@ -178,41 +156,6 @@ def _set_clock(codes, minutes, clock):
     for column, by_hour in clock.items():
         codes[:, column] = by_hour[hours]
     return codes
-
-
-# ---------------------------------------------------------------- days from the generator
-
-
-def _generated_days(user):
-    person = PEOPLE.get(user.name)
-    if person is None or user.truth is None or user.truth.get("seed") != person.seed:
-        raise ValueError(
-            f"source='generator' needs one of the users {', '.join(PEOPLE)}; for {user.name} use source='records'"
-        )
-    n_days = 2 * PERIOD_DAYS
-    posted, notifications = simulate_arrivals(person, person.seed, n_days)
-    values = simulate_contexts(person, person.seed, n_days)
-    minutes = slice(0, n_days * MINUTES_PER_DAY)
-    contexts = user.schema.context.encode(
-        {name: column[minutes] for name, column in values.items()}
-    )
-    is_change = _is_change(contexts)
-    is_change[::MINUTES_PER_DAY] = True  # a moment at each midnight
-    changes = np.flatnonzero(is_change)
-    times = np.concatenate([changes.astype(float), posted / MINUTE])
-    no_arrivals = np.full(len(changes), NO_ARRIVAL)
-    arrival = np.concatenate([no_arrivals, np.arange(len(posted))])
-    order = np.lexsort((arrival, times))
-    times = times[order]
-    midnights = np.searchsorted(times, np.arange(n_days) * float(MINUTES_PER_DAY))
-    return Days(
-        dates=np.datetime64(FIRST_DAY, "D") + np.arange(n_days),
-        first=np.append(midnights, len(times)),
-        times=times,
-        contexts=contexts[times.astype(int)],
-        arrival=arrival[order],
-        notifications=user.schema.notification.encode(notifications),
-    )
 
 
 # ---------------------------------------------------------------- response times

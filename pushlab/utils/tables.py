@@ -84,7 +84,6 @@ def text_rule(choices: Collection[str] = (), **options) -> ColumnRule:
 def read_table(
     path: Path | str,
     rules: Mapping[str, ColumnRule],
-    separator: str = ",",
     allow_extra: bool = True,
     name: str | None = None,
 ) -> pd.DataFrame:
@@ -99,9 +98,8 @@ def read_table(
         BadData: The table has issues. The message lists each with its row, column and value.
     """
     name = name or Path(str(path)).name
-    return convert_columns(
-        read_raw_table(path, separator, name), rules, name, allow_extra
-    )
+    table = read_raw_table(path, name=name)
+    return convert_columns(table, rules, name, allow_extra)
 
 
 def read_raw_table(

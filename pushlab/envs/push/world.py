@@ -185,9 +185,6 @@ class Push(UserWorld):
         days: None: all days; "train" the first two thirds, "test" the last; or a pair of day numbers (first, after the
             last).
         horizon: Days per episode.
-        source: "records": days of the history, with the last recorded context. "generator", for shipped users: also
-            the days of the test quarter, with the true context at every minute (`pushlab.users.days`). The test tables
-            of 2019 have no dates and no days.
         judge, opening: As in `evalumap1-v0`.
         max_age: Minutes after which a waiting notification expires.
         max_forbidden: Number of forbidden actions in a row after which time advances.
@@ -226,7 +223,6 @@ class Push(UserWorld):
         user: Any = "mira",
         days: Any = None,
         horizon: int = 1,
-        source: str = "records",
         judge: Any = None,
         opening: str = "sampled",
         max_age: float = 720,
@@ -260,7 +256,7 @@ class Push(UserWorld):
         )
         self.habituation = validate_number("habituation", habituation, 0, 10)
 
-        tables = build_tables(self.users, self.judges, source, opening, self.max_age)
+        tables = build_tables(self.users, self.judges, opening, self.max_age)
         self.dates = tables.pop("dates")
         self.owner = tables.pop("owner")
         self.first = np.append(tables.pop("first"), len(tables["times"]))
@@ -543,7 +539,6 @@ class SinglePhone(SingleCopy):
 def build_tables(
     users: Sequence[User],
     judges: Sequence,
-    source: str,
     opening: str,
     max_age: float,
 ) -> dict[str, np.ndarray]:
@@ -556,7 +551,7 @@ def build_tables(
     parts = []
     offsets: Counter = Counter()  # total lengths of the previous parts
     for owner, (user, judge) in enumerate(zip(users, judges)):
-        days = days_of(user, source)
+        days = days_of(user)
         has_arrival = days.arrival >= 0
         arrived = np.flatnonzero(has_arrival)
         # Each arrival needs a probability for every moment until it expires.

@@ -8,7 +8,6 @@ from .estimators import effective_sample_size as effective_sample_size
 from .estimators import importance_sampling as importance_sampling
 from .estimators import magic as magic
 from .estimators import naive as naive
-from .estimators import on_policy_value as on_policy_value
 from .estimators import per_decision as per_decision
 from .estimators import self_normalised as self_normalised
 from .estimators import switch_doubly_robust as switch_doubly_robust

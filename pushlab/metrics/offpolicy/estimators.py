@@ -13,13 +13,11 @@ The estimators share these arguments:
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
-from pushlab.metrics.estimate import Interval, half_width, mean_interval
+from pushlab.metrics.estimate import half_width
 from pushlab.utils.arguments import (
     require,
-    require_columns,
     validate_array,
     validate_number,
 )
@@ -46,34 +44,6 @@ def effective_sample_size(weights: ArrayLike) -> float:
     weights = np.asarray(weights, float)
     squares = (weights**2).sum()
     return float(weights.sum() ** 2 / squares) if squares > 0 else 0.0
-
-
-def on_policy_value(
-    log: pd.DataFrame,
-    discount: float = 1.0,
-    level: float = 0.95,
-) -> Interval:
-    """Compute the mean return of the logging policy, with Student's t interval.
-
-    Args:
-        log: DataFrame with episode, step and reward, such as a rollout of one agent or a log of `pushlab.logs.collect`.
-        discount: Discount factor, 0 to 1.
-        level: Coverage of the interval.
-
-    >>> import pandas as pd
-    >>> log = pd.DataFrame({"episode": [0, 0, 1, 1], "step": [0, 1, 0, 1], "reward": [1.0, 1.0, 3.0, 1.0]})
-    >>> on_policy_value(log).mean, on_policy_value(log, discount=0.5).mean
-    (3.0, 2.5)
-    """
-    require_columns(log, "episode", "step", "reward", table_name="the log")
-    require(
-        not log.duplicated(["episode", "step"]).any(),
-        "an episode has a step twice; pass the log of one agent, with a different number for each episode",
-    )
-    discounts = validate_number("discount", discount, 0, 1) ** log["step"]
-    rewards = log["reward"] * discounts
-    returns = rewards.groupby(log["episode"]).sum()
-    return mean_interval(returns, level)
 
 
 # ---------------------------------------------------------------- weights
