@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -84,6 +85,9 @@ def cluster(address: str | None) -> Iterator[None]:
         with parallel_config("ray"):
             yield
     else:
+        # Otherwise dask logs each task that ends with its worker, and Python each semaphore.
+        os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
+        os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
         from dask.distributed import Client, LocalCluster
 
         scheduler: Any = address
@@ -91,17 +95,20 @@ def cluster(address: str | None) -> Iterator[None]:
         if address == "local":  # on any free port, since 8787 may be in use
             # A terminal sends Ctrl-C to the workers, too; only this process handles it.
             handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            scheduler = LocalCluster(threads_per_worker=1, dashboard_address=":0")
+            scheduler = LocalCluster(
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=logging.CRITICAL,
+            )
             signal.signal(signal.SIGINT, handler)
         try:
             with Client(scheduler, timeout="10s"), parallel_config("dask"):
-                try:
-                    yield
-                except KeyboardInterrupt:  # dask logs each task that is cut off
-                    logging.disable()
-                    raise
+                yield
         finally:
             if address == "local":
+                for nanny in scheduler.workers.values():
+                    nanny.auto_restart = False
+                    os.kill(nanny.pid, signal.SIGTERM)  # results are stored
                 scheduler.close()
 
 
@@ -155,8 +162,8 @@ def sweep_command(
     if file is None:
         raise typer.BadParameter("give a FILE with a grid, or a folder with --status")
     grid = read_grid(file)
-    folder = out or grid.pop("out", None)
-    if folder is None:
+    folder = out or grid.get("out")
+    if not isinstance(folder, (str, Path)):
         raise typer.BadParameter(
             "give a folder for the results: --out FOLDER, or `out` in the file"
         )

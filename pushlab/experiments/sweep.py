@@ -93,7 +93,7 @@ def sweep(
             None if steps is None else validate_integer("steps", steps, 1)
         )
         settings["record"] = validate_choice("record", record, ("episodes", "steps"))
-    if not isinstance(seeds, Iterable):
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         seeds = range(validate_integer("seeds", seeds, 1))
     seeds = [validate_integer("each seed", seed, 0) for seed in seeds]
     require(seeds, "seeds is empty; give at least one")
@@ -276,7 +276,7 @@ def load_factory(target: Any) -> Callable:
     except (ImportError, AttributeError) as error:
         raise ValueError(
             f"{target!r} is neither an agent of pushlab.agents nor a module:name that can be imported ({error})"
-            + suggestion(name, dir(agents))
+            + suggestion(name, set(dir(agents)) - {"Agent"})
         ) from error
 
 
