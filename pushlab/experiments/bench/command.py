@@ -30,7 +30,7 @@ from pushlab.experiments.bench.tasks import (
     read_tasks,
 )
 from pushlab.experiments.cells import Cell, CellsFailed, run_cells, status
-from pushlab.experiments.sweep import load_factory
+from pushlab.experiments.sweep import agent_name, load_factory
 from pushlab.utils.arguments import require
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import write_text
@@ -117,8 +117,7 @@ def agent_label(name: str) -> str:
     >>> agent_label("RandomAgent")
     'random'
     """
-    own = getattr(load_factory(name), "name", None)
-    if isinstance(own, str):
+    if own := agent_name(name):
         return own
     module, _, make = name.rpartition(":")
     label = module.rpartition(".")[2] if make == "make" else make
