@@ -11,7 +11,6 @@ from pathlib import Path
 import gymnasium as gym
 import pandas as pd
 import pytest
-from joblib import parallel_config
 from typer.testing import CliRunner
 from waiting import PATIENCE, wait_until
 
@@ -111,17 +110,6 @@ def test_rows_are_those_of_rollouts_on_one_core_and_on_two(tmp_path):
     assert log["return"].tolist()[15:17] == alone["return"].tolist()
     other = sweep(AGENTS, [USERS], out=tmp_path, workers=2, progress=False, **options)
     pd.testing.assert_frame_equal(other, log)
-
-
-@pytest.mark.slow
-def test_rows_of_a_dask_cluster_are_those_of_one_core():
-    distributed = pytest.importorskip("dask.distributed")
-    options = {"out": False, "seeds": 3, "steps": 20, "progress": False}
-    alone = sweep(AGENTS, [USERS], workers=1, **options)
-    place = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
-    with place, distributed.Client(place), parallel_config("dask"):
-        log = sweep(AGENTS, [USERS], **options)
-    pd.testing.assert_frame_equal(log, alone)
 
 
 def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine):

@@ -200,9 +200,8 @@ def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Sp
         for arguments in _expand_each(kind, entry):
             target = arguments.pop(kind)
             label = arguments.pop("name", name) or _label(kind, target, arguments)
-            is_new = label not in specs
             require(
-                is_new,
+                label not in specs,
                 f"the {kind} label {label!r} occurs twice; give each entry a name",
             )
             try:
