@@ -15,11 +15,11 @@ from typing import Annotated
 import typer
 
 from pushlab.experiments.bench.command import bench
-from pushlab.experiments.command import sweep_command
+from pushlab.experiments.command import sweep_command, warm
 from pushlab.lifetimes.command import experts_app, lifelong
 from pushlab.users.judges import MODELS, OPENINGS
 from pushlab.utils.cache import no_cache
-from pushlab.utils.commands import Commands, Workers, echo, one_of
+from pushlab.utils.commands import Commands, echo, one_of
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 app = typer.Typer(cls=Commands, rich_markup_mode=None, context_settings=SETTINGS)
@@ -273,7 +273,7 @@ def score(
 
     task = Challenge.load(user, data=data, period=period, judge=judge, opening=opening)
     if _is_terminal():
-        echo(f"fitting the judges to the history of {user}, about 10 seconds", err=True)
+        echo(f"fitting the judges to the history of {user}", err=True)
     # Fails for a hand-out, which has no answers.
     _ = task.panel
     _ = task.world if challenge == 1 else task.cold_start_world
@@ -409,23 +409,7 @@ def list_names(
         typer.echo(f"{name:{width}}  {description}".replace("\n", " "))
 
 
-@app.command(rich_help_panel="More")
-def warm(
-    workers: Workers = None,
-):
-    """Compile all worlds in advance.
-
-    The loops of environments and agents are compiled when they are first used, which takes seconds each. This command
-    compiles all of them, in about a minute on two cores, and stores the machine code on disk. Judges aren't stored:
-    `pushlab score` fits them each time.
-
-    Example: `pushlab warm`
-
-    More: https://pushlab.github.io/pushlab/docs/speed.html
-    """
-    from pushlab.experiments.command import warm
-
-    warm(workers)
+app.command(rich_help_panel="More")(warm)
 
 
 # Other packages add their commands: pushlab_classroom has `class`, `serve` and `hand-in`.

@@ -11,7 +11,6 @@ from pathlib import Path
 import gymnasium as gym
 import pandas as pd
 import pytest
-from joblib import parallel_config
 from typer.testing import CliRunner
 from waiting import PATIENCE, wait_until
 
@@ -111,17 +110,6 @@ def test_rows_are_those_of_rollouts_on_one_core_and_on_two(tmp_path):
     pd.testing.assert_frame_equal(other, log)
 
 
-@pytest.mark.slow
-def test_rows_of_a_dask_cluster_are_those_of_one_core():
-    distributed = pytest.importorskip("dask.distributed")
-    options = {"out": False, "seeds": 3, "steps": 20, "progress": False}
-    alone = sweep(AGENTS, [USERS], workers=1, **options)
-    place = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
-    with place, distributed.Client(place), parallel_config("dask"):
-        log = sweep(AGENTS, [USERS], **options)
-    pd.testing.assert_frame_equal(log, alone)
-
-
 def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine):
     def run(count, function=mine.scale, out="out", **options):
         cells = [Cell({"number": n}, function, (n,)) for n in range(count)]
@@ -192,11 +180,30 @@ def test_grids_come_from_files_and_their_issues_are_named(mine):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
-def test_a_sweep_that_is_ended_continues_where_it_stopped(mine, end, monkeypatch):
+@pytest.mark.parametrize(
+    ("end", "options"),
+    [
+        (signal.SIGKILL, "--workers 2"),
+        (signal.SIGTERM, "--workers 2"),
+        (signal.SIGINT, "--cluster local"),
+    ],
+)
+def test_a_sweep_that_is_ended_continues_where_it_stopped(
+    mine, end, options, monkeypatch
+):
     def begin():
-        words = "-m pushlab sweep grid.json --workers 2".split()
-        return subprocess.Popen([sys.executable, *words], start_new_session=True)
+        words = f"-m pushlab sweep grid.json {options}".split()
+        return subprocess.Popen(
+            [sys.executable, *words],
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+
+    def errors(process):
+        lines = process.communicate(timeout=PATIENCE)[1].splitlines()
+        return [line for line in lines if line and line[:6] != "sweep:"]
 
     monkeypatch.setenv("PYTHONPATH", str(Path(pushlab.__file__).parents[1]))
 
@@ -207,8 +214,13 @@ def test_a_sweep_that_is_ended_continues_where_it_stopped(mine, end, monkeypatch
     finished = Path("out", "cells")
     wait_until(lambda: len([*finished.glob("*.json")]) >= 6, "six finished cells")
     os.killpg(first.pid, end)
-    assert first.wait(PATIENCE) in (143, -signal.SIGKILL)
+    said = errors(first)
+    assert first.returncode in (143, -signal.SIGKILL, 130)
     Path("hold").unlink()
-    assert begin().wait(PATIENCE) == 0
+    second = begin()
+    assert errors(second) == []
+    assert second.returncode == 0
+    if end is signal.SIGINT:
+        assert said == ["interrupted; run the same command again to continue"]
     assert calls()[:6] == list(range(6)) and set(calls()) == set(range(12))
     assert pd.read_csv("out/results.csv")["seed"].tolist() == list(range(12))

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import numpy as np
+from gymnasium import spaces
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
 from pushlab.agents.weight_posterior import update_weights
@@ -25,6 +26,18 @@ def item_world(env, agent):
         f"{agent.name} recommends items, but this environment has none; use pushlab/RECEnv-v0",
     )
     return world
+
+
+def count_actions(env, agent):
+    """Return the number of an environment's actions; raise ValueError unless a linear agent can act in it."""
+    actions = env.action_space
+    observations = env.observation_space
+    require(
+        isinstance(actions, spaces.Discrete) and isinstance(observations, spaces.Box),
+        f"{agent.name} needs Discrete actions and Box observations; this environment has {short_repr(actions)} "
+        f"and {short_repr(observations)}",
+    )
+    return actions.n
 
 
 class GreedyItem(Deterministic):
@@ -120,7 +133,7 @@ class LinUCBItem(Deterministic):
         self.covariance = None
 
     def begin(self, env, seed):
-        shape = (env.action_space.n, env.observation_space.shape[0] + 1)
+        shape = (count_actions(env, self), env.observation_space.shape[0] + 1)
         if self.mean is None:
             self.mean = np.zeros(shape)
             prior = self.variance * np.eye(shape[1])
@@ -186,9 +199,10 @@ class LinearQ(Agent):
 
     def begin(self, env, seed):
         if self.weights is None:
+            n_actions = count_actions(env, self)
             zeros = np.zeros((1, *env.observation_space.shape))
             size = quadratic(zeros).shape[1]
-            self.weights = np.zeros((env.action_space.n, size))
+            self.weights = np.zeros((n_actions, size))
         self._rng = agent_rng(seed)
 
     def values(self, observation: np.ndarray) -> np.ndarray:

@@ -49,7 +49,7 @@ class Cell(NamedTuple):
     arguments: Sequence = ()
 
 
-class CellsFailed(RuntimeError):
+class CellsFailed(ValueError):
     """Error raised after all cells have run if some failed. The results of the others are stored."""
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
-import logging
+import os
 import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pushlab.experiments.cells import CellsFailed, labels_text, status
+from pushlab.experiments.cells import labels_text, status
 from pushlab.experiments.sweep import search_working_directory, sweep
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
@@ -84,6 +85,9 @@ def cluster(address: str | None) -> Iterator[None]:
         with parallel_config("ray"):
             yield
     else:
+        # Otherwise dask logs each task that ends with its worker, and Python each semaphore.
+        os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
+        os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
         from dask.distributed import Client, LocalCluster
 
         scheduler: Any = address
@@ -95,13 +99,12 @@ def cluster(address: str | None) -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
         try:
             with Client(scheduler, timeout="10s"), parallel_config("dask"):
-                try:
-                    yield
-                except KeyboardInterrupt:  # dask logs each task that is cut off
-                    logging.disable()
-                    raise
+                yield
         finally:
             if address == "local":
+                for nanny in scheduler.workers.values():
+                    nanny.auto_restart = False
+                    os.kill(nanny.pid, signal.SIGTERM)  # results are stored
                 scheduler.close()
 
 
@@ -155,17 +158,14 @@ def sweep_command(
     if file is None:
         raise typer.BadParameter("give a FILE with a grid, or a folder with --status")
     grid = read_grid(file)
-    folder = out or grid.pop("out", None)
-    if folder is None:
+    folder = out or grid.get("out")
+    if not isinstance(folder, (str, Path)):
         raise typer.BadParameter(
             "give a folder for the results: --out FOLDER, or `out` in the file"
         )
     grid["out"] = folder
-    try:
-        with cluster(cluster_address):
-            sweep(**grid, workers=workers, fresh=fresh, strict=True)
-    except CellsFailed as error:
-        raise ValueError(str(error)) from error
+    with cluster(cluster_address):
+        sweep(**grid, workers=workers, fresh=fresh, strict=True)
     print_status(folder)
 
 
@@ -191,13 +191,16 @@ def print_status(folder: Path | str) -> bool:
 WHYNOT = {"reference": "whynot-0.12"}
 
 
-def warm(workers: int | None = None) -> int:
-    """Compile all loops that aren't cached, by running environments and agents; return the number of these.
+def warm(workers: Workers = None) -> None:
+    """Compile all worlds in advance.
 
-    Loops for rare arguments, such as another user model, are compiled on first use.
+    The loops of environments and agents are compiled when they are first used, which takes seconds each. This command
+    compiles all of them and stores the machine code on disk, except loops for rare arguments, such as another user
+    model. Judges aren't stored: `pushlab score` fits them each time.
 
-    Args:
-        workers: Number of processes. None uses one per core.
+    Example: `pushlab warm`
+
+    More: https://pushlab.github.io/pushlab/docs/speed.html
     """
     from joblib import Parallel, delayed
     from tqdm.auto import tqdm
@@ -206,18 +209,16 @@ def warm(workers: int | None = None) -> int:
     from pushlab.envs import ENVIRONMENTS
     from pushlab.logs.rollout import rollout
 
+    play = delayed(partial(rollout, steps=40, progress=False))
     tasks = [
         delayed(_run_steps)("pushlab/ODE-World3-v1", **WHYNOT),
         delayed(_run_steps)("pushlab/ODE-Opioid-v0", **WHYNOT),
+        play("pushlab/evalumap2-v0", agents.LinUCB()),
+        play("pushlab/push-v0", agents.LinearArrivalQ()),
     ]
-    for name, agent in (
-        ("pushlab/evalumap2-v0", agents.LinUCB()),
-        ("pushlab/push-v0", agents.LinearArrivalQ()),
-    ):
-        tasks.append(delayed(rollout)(name, agent, steps=40, progress=False))
     tasks += [delayed(_run_steps)(name) for name, *_ in ENVIRONMENTS]
     parallel = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
-    return len([*tqdm(parallel(tasks), "compiling", len(tasks), unit="part")])
+    list(tqdm(parallel(tasks), "compiling", len(tasks), unit="part"))
 
 
 def _run_steps(name, **arguments):

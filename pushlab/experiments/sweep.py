@@ -4,7 +4,7 @@
 >>> envs = [{"env": "pushlab/evalumap2-v0", "user": "mira"}]
 >>> log = sweep(["RandomCandidate", "MostOpened"], envs, seeds=2, steps=50, out=False, workers=1, progress=False)
 >>> log[["env", "agent", "seed", "length"]].values.tolist()[0]
-['evalumap2-v0 user=mira', 'RandomCandidate', 0, 50]
+['evalumap2-v0 user=mira', 'random', 0, 50]
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def sweep(
 
     Args:
         agents: A list, or {label: agent}. An agent is the name of one in `pushlab.agents`, "module:factory", a class
-            or a factory, or a dict {"agent": any of these, "name": label, argument: value, ...}. A factory with a
-            parameter `env` gets the environment. Each run creates its own agent.
+            or a factory, or a dict {"agent": any of these, "name": label, argument: value, ...}. By default the label
+            is the class's own `name`. A factory with a parameter `env` gets the environment. Each run creates its own
+            agent.
         envs: A list, or {label: environment}. An environment is an id ("module:id" imports the module, which can be in
             the working directory), a factory, or a dict {"env": id, "name": label, argument: value, ...}. With
             {"each": {"user": ["mira", "theo"]}} in the dict, there is one environment for each value, labelled with
@@ -84,7 +85,7 @@ def sweep(
         "steps": None if steps is None else validate_integer("steps", steps, 1),
         "record": validate_choice("record", record, ("episodes", "steps")),
     }
-    if not isinstance(seeds, Iterable):
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         seeds = range(validate_integer("seeds", seeds, 1))
     seeds = [validate_integer("each seed", seed, 0) for seed in seeds]
     require(seeds, "seeds is empty; give at least one")
@@ -179,10 +180,9 @@ def read_specs(kind: str, entries: Any, issues: list[DataIssue]) -> dict[str, Sp
     for name, entry in pairs:
         for arguments in _expand_each(kind, entry):
             target = arguments.pop(kind)
-            label = arguments.pop("name", name) or _label(target, arguments)
-            is_new = label not in specs
+            label = arguments.pop("name", name) or _label(kind, target, arguments)
             require(
-                is_new,
+                label not in specs,
                 f"the {kind} label {label!r} occurs twice; give each entry a name",
             )
             try:
@@ -221,16 +221,25 @@ def _spec(kind, target, arguments):
     return Spec(kind, target, arguments)
 
 
-def _label(target, arguments):
+def _label(kind, target, arguments):
+    name = agent_name(target) if kind == "agent" else None
     if isinstance(target, str):
-        name = target.rpartition("/")[2]
+        name = name or target.rpartition("/")[2]
     else:
-        name = str(getattr(target, "__name__", getattr(target, "name", target)))
+        name = name or str(getattr(target, "__name__", getattr(target, "name", target)))
     for key, value in arguments.items():
         if not isinstance(value, (str, int, float)):
             value = getattr(value, "name", value)
         name += f" {key}={value}"
     return name
+
+
+def agent_name(target: Any) -> str | None:
+    """Return the `name` of an agent's class; None if it inherits its name, or can't be loaded."""
+    try:
+        return vars(load_factory(target)).get("name")
+    except (TypeError, ValueError):
+        return None
 
 
 def load_factory(target: Any) -> Callable:
@@ -257,7 +266,7 @@ def load_factory(target: Any) -> Callable:
     except (ImportError, AttributeError) as error:
         raise ValueError(
             f"{target!r} is neither an agent of pushlab.agents nor a module:name that can be imported ({error})"
-            + suggestion(name, dir(agents))
+            + suggestion(name, set(dir(agents)) - {"Agent"})
         ) from error
 
 

@@ -64,9 +64,8 @@ class Commands(TyperGroup):
         """Write the commands of each panel."""
         panels = defaultdict(list)
         for name, command in self.commands.items():
-            row = name, command.get_short_help_str(100)
-            panel = getattr(command, "rich_help_panel", None)
-            panels[panel or "Commands"].append(row)
+            panel = getattr(command, "rich_help_panel", None) or "Commands"
+            panels[panel].append((name, command.get_short_help_str(100)))
         for panel, rows in panels.items():
             with formatter.section(panel):
                 formatter.write_dl(rows)
@@ -123,32 +122,26 @@ def dataclass_options(
         for name, text in entries
     }
 
-    def add_options(command: Callable) -> Callable:
-        parameters = [
-            parameter
-            for parameter in inspect.signature(command).parameters.values()
-            if parameter.kind is not parameter.VAR_KEYWORD
-        ]
+    def add_options(command: Any) -> Callable:
+        *parameters, _ = inspect.signature(command).parameters.values()
         for field in fields(settings):
+            values = [value for value in choices.get(field.name, ()) if value]
+            option = typer.Option(
+                help=help_texts[field.name],
+                show_default=False if field.default is None else str(field.default),
+                **(one_of(values) if values else {}),
+            )
             kind: Any = str if field.default is None else type(field.default)
             if field.name == "window":  # a number, although its default is None
                 kind = float
-            values = [value for value in choices.get(field.name, ()) if value]
-            choice = one_of(values) if values else {}
-            default = False if field.default is None else str(field.default)
-            option = typer.Option(
-                help=help_texts[field.name], show_default=default, **choice
+            parameter = inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[kind | None, option],
             )
-            parameters.append(
-                inspect.Parameter(
-                    field.name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=None,
-                    annotation=Annotated[kind | None, option],
-                )
-            )
-        signature = inspect.Signature(parameters)
-        setattr(command, "__signature__", signature)  # noqa: B010 (mypy: none of a Callable)
+            parameters.append(parameter)
+        command.__signature__ = inspect.Signature(parameters)
         return command
 
     return add_options

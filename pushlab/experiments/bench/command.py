@@ -29,8 +29,8 @@ from pushlab.experiments.bench.tasks import (
     normalise,
     read_tasks,
 )
-from pushlab.experiments.cells import Cell, CellsFailed, run_cells, status
-from pushlab.experiments.sweep import load_factory
+from pushlab.experiments.cells import Cell, run_cells, status
+from pushlab.experiments.sweep import agent_name, load_factory
 from pushlab.utils.arguments import require
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import write_text
@@ -117,8 +117,7 @@ def agent_label(name: str) -> str:
     >>> agent_label("RandomAgent")
     'random'
     """
-    own = getattr(load_factory(name), "name", None)
-    if isinstance(own, str):
+    if own := agent_name(name):
         return own
     module, _, make = name.rpartition(":")
     label = module.rpartition(".")[2] if make == "make" else make
@@ -154,7 +153,7 @@ def bench(
         bool,
         typer.Option(
             "--quick",
-            help="Run the quick version, in a few minutes. "
+            help="Run the quick version: a few minutes for the shipped agents. "
             "Its scores aren't comparable with those of the full one.",
         ),
     ] = False,
@@ -194,10 +193,7 @@ def bench(
     if tasks and tasks.endswith(".json"):
         version = tasks
         task_names = None
-    try:
-        tables = run_bench(agent, out, version, task_names, seeds, workers)
-    except CellsFailed as error:
-        raise ValueError(str(error)) from error
+    tables = run_bench(agent, out, version, task_names, seeds, workers)
     failed = tables["failed"]
     scores = tables["scores"]
     means = scores.pivot_table("normalised", "task", "agent", sort=False)

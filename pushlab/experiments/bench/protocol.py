@@ -1,6 +1,6 @@
 """The benchmark: agents on a fixed, versioned set of tasks within fixed budgets, compared with the shipped agents.
 
-- pushlab bench --agent my_agent:make --out DIR --quick: the quick version, in a few minutes
+- pushlab bench --agent my_agent:make --out DIR --quick: the quick version, a few minutes for the shipped agents
 - pushlab bench --agent my_agent:make --out DIR: the benchmark
 
 **An agent** is named as `module:make`: a function `make()` or `make(env)`, or a class, that returns a fresh agent for
