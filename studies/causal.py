@@ -35,7 +35,6 @@ from pushlab.causal import (
     DoublyRobust,
     InverseWeighting,
     RegressionAdjustment,
-    errors_by_size,
     experiment,
     repeat_estimates,
     summary,
@@ -67,7 +66,9 @@ def kinds(model: str) -> pd.DataFrame:
 
 def sizes(model: str) -> pd.DataFrame:
     """Summarise the estimators on confounded data sets of several sizes."""
-    return errors_by_size(model, SIZES, draws=FEWER_DRAWS)
+    trial = experiment(model)
+    tables = [repeat_estimates(trial, n=n, draws=FEWER_DRAWS) for n in SIZES]
+    return summary(pd.concat(tables, ignore_index=True))
 
 
 def nuisances(model: str) -> pd.DataFrame:

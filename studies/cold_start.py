@@ -117,7 +117,7 @@ class Adam:
 
 
 class Inputs:
-    """Inputs of the network, one row a candidate: its parts and the context, as 0 and 1."""
+    """Inputs of the network, a row a candidate: its parts and the context, 0 or 1."""
 
     def __init__(self, world):
         codes = world.candidates.T[varying_columns(world.candidates)]

@@ -237,9 +237,6 @@ def test_repeated_draws_have_different_seeds():
         data = causal.confounded("zika", 60, episode_seed(5, number))
         assert table["sample_effect"][number] == data.average_effect
     assert table["draw"].tolist() == [0, 1]
-    sizes = causal.errors_by_size("zika", (60, 80), **how)
-    assert sizes["n"].tolist() == [60, 80]
-    assert sizes["mean"][0] == pytest.approx(table["estimate"].mean())
 
 
 def test_summaries_of_draws_by_hand():

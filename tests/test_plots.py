@@ -131,21 +131,12 @@ VALUES = table(
        naive,         0.5,   0.25, 0.75
        doubly robust, 0.9,   0.6,  1.3"""
 )
-PROMISE = table(
-    """strength, promised, paid
-       0,        0.5,      0.5
-       2,        0.25,     0.75"""
-)
 CURVES = table(
     """user, agent,    step, opened, opened_low, opened_high, reachable
        noor, Thompson, 100,  0.25,   0.125,      0.375,       0.9
        noor, Thompson, 200,  0.5,    0.4,        0.625,       0.9
        noor, random,   100,  0.2,    0.1,        0.3,         0.9
        noor, random,   200,  0.2,    0.1,        0.3,         0.9"""
-)
-DIFFERENCES = table(
-    """user, against, difference, low,    high,   sure
-       noor, random,  -0.25,      -0.375, -0.125, True"""
 )
 
 
@@ -249,11 +240,6 @@ PICTURES = {
     "credit_scores": (
         lambda: plots.credit_scores(make_frames("Credit-v0", 2)),
         "paid back, fell behind, refused",
-    ),
-    "promised_and_paid_loss": (
-        lambda: plots.promised_and_paid_loss(PROMISE, 1.5, subtitle="made up"),
-        "promised, paid",
-        [1.5, 0.3125, 0.6875, 0.25, 0.75],
     ),
     "frame_panels": (
         lambda: plots.frame_panels([{"env": "mine", "load": 2.5}, {"load": 4.5}]),

@@ -18,7 +18,6 @@ from .estimators import standard_estimators as standard_estimators
 from .experiments import EXPERIMENTS as EXPERIMENTS
 from .experiments import Experiment as Experiment
 from .experiments import experiment as experiment
-from .repetitions import errors_by_size as errors_by_size
 from .repetitions import repeat_estimates as repeat_estimates
 from .repetitions import summary as summary
 from .trials import Protocol as Protocol

@@ -106,19 +106,3 @@ def summary(
     if "clipped" in rows:
         result["clipped"] = groups["clipped"].mean().to_numpy()
     return result
-
-
-def errors_by_size(
-    model: Any = "hiv",
-    sizes: Sequence[int] = (50, 100, 200, 400, 800, 1600),
-    draws: int = 100,
-    **more: Any,
-) -> pd.DataFrame:
-    """Return the `summary` for data sets of several sizes. `more` as in `repeat_estimates`.
-
-    The error of an unbiased estimator decreases with the square root of the number of units. The bias of an estimator
-    doesn't decrease, and more data only narrow its interval.
-    """
-    trial = experiment(model)
-    tables = [repeat_estimates(trial, n=n, draws=draws, **more) for n in sizes]
-    return summary(pd.concat(tables, ignore_index=True))

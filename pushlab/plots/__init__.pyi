@@ -7,7 +7,6 @@ from .agents import study_curves as study_curves
 from .agents import sweep_curve as sweep_curve
 from .agents import trade_off as trade_off
 from .credit import credit_scores as credit_scores
-from .credit import promised_and_paid_loss as promised_and_paid_loss
 from .engagements import arrival_table as arrival_table
 from .engagements import arrivals as arrivals
 from .engagements import day_lanes as day_lanes

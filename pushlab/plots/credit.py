@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -23,7 +22,6 @@ from pushlab.plots.style import (
     TEXT,
     TICK_SIZE,
     blend,
-    chart,
     darken,
     format_number,
     house_style,
@@ -32,7 +30,6 @@ from pushlab.plots.style import (
     round_limits,
     truncate_to_width,
 )
-from pushlab.utils.arguments import require_columns
 
 SIDE = 626  # left end of the right half, in hundredths of an inch
 LOSS_STYLES = {"promised": (BLUE, DASHES[0]), "paid": (ORANGE, DASHES[1])}
@@ -175,42 +172,3 @@ def _draw_shifts(stage, shifts, labels):
         stage.text(876, y, number, TICK_SIZE, INK, "bold", "right")
     if len(shifts) > len(names):
         stage.label(SIDE, bottom + 18, f"and {len(shifts) - len(names)} more")
-
-
-@house_style()
-def promised_and_paid_loss(
-    table: pd.DataFrame,
-    strength: float = 1.0,
-    title: str = "",
-    subtitle: str = "",
-) -> Figure:
-    """Plot the promised and the paid loss of a score against the strength of its weights on changeable features.
-
-    Args:
-        table: Columns strength, from 0 to 2, promised, the loss before people have moved, and paid, the loss after it.
-        strength: Strength at which both lines are marked.
-        title: The main finding; by default the marked losses.
-        subtitle: Source of the numbers.
-
-    Returns:
-        A figure of 6 x 4 inches.
-    """
-    require_columns(table, "strength", "promised", "paid")
-    strengths = table["strength"]
-    marked = {name: np.interp(strength, strengths, table[name]) for name in LOSS_STYLES}
-    default_title = "Strength {:.2f}: {promised:.3f} promised, {paid:.3f} paid"
-    ax = chart(
-        title or default_title.format(strength, **marked),
-        subtitle,
-        "loss",
-        "strength of the weights on what people can change",
-    )
-    ends = []
-    for name, (colour, dash) in LOSS_STYLES.items():
-        ax.plot(strengths, table[name], color=colour, ls=dash)
-        ax.plot(strength, marked[name], "o", color=colour, ms=8, clip_on=False)
-        ends.append((2, table[name].iloc[-1], name, colour))
-    _set_loss_axis(ax, [*table["promised"], *table["paid"]])
-    ax.set(xlim=(0, 2), xticks=[0, 0.5, 1, 1.5, 2])
-    label_line_ends(ax, ends)
-    return ax.figure

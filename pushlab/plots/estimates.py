@@ -173,7 +173,7 @@ def error_and_coverage(
     """Draw the error and the coverage of each estimator by the number of units.
 
     Args:
-        table: A table of `pushlab.causal.errors_by_size`: n, estimator, rmse, covers, covers_low, covers_high.
+        table: A table of `pushlab.causal.summary`: n, estimator, rmse, covers, covers_low, covers_high.
         unit: Name of the units, such as "towns".
     """
     require_rows(table, "n", "estimator", "rmse", "covers")

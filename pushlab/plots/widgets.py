@@ -209,24 +209,6 @@ class Panel:
         is_from_page = bool(self.view._property_lock)
         with self.show_errors():
             self.show(is_from_page)
-            if is_from_page and self.cache_size:
-                self._draw_ahead(change["old"], change["new"])
-
-    def _draw_ahead(self, before, now):
-        """Draw the picture of the next move in the same direction, unless another move comes first."""
-        state = tuple(2 * now[name] - before[name] for name in now)
-        for name, position in zip(now, state):
-            is_near = abs(position - now[name]) <= 1
-            if not is_near or not 0 <= position < len(self.controls[name].values):
-                return
-
-        def draw_next():
-            if self.view.positions == now:
-                with suppress(Exception):  # it is shown to a user who comes there
-                    self.render(state)
-
-        with suppress(RuntimeError):  # no event loop, so no page either
-            asyncio.get_running_loop().call_later(0.02, draw_next)
 
     def _on_message(self, view, message, buffers):
         """Draw the picture with more pixels; the page wants this when nothing moves."""
@@ -421,6 +403,19 @@ class Player(Panel):
         step = Control("step", range(last + 1), "slider", texts=texts)
         super().__init__([step], interval=INTERVAL)
         self.show()
+
+    def _on_move(self, change):
+        """Show the frame, and draw the next one unless another move comes first."""
+        super()._on_move(change)
+        now = self.view.positions
+
+        def draw_next():
+            if self.view.positions == now:
+                with suppress(Exception):  # it is shown to a user who comes there
+                    self.render((now["step"] + 1,))
+
+        with suppress(RuntimeError):  # no event loop, so no page either
+            asyncio.get_running_loop().call_later(0.02, draw_next)
 
     def __repr__(self):
         return f"player: {len(self.frames):,} frames"
