@@ -180,7 +180,7 @@ def bench(
 
     `pushlab.experiments.bench.protocol` describes agents and rules, data/bench/README.md the tasks.
 
-    Example: `pushlab bench --agent LinUCB --out results --quick`
+    Example: `pushlab bench --agent RandomAgent --out results --quick`
 
     Or: `pushlab bench --agent my_agent:make --out results`
 
