@@ -44,7 +44,7 @@ ENVIRONMENTS = (
     (
         "pushlab/ODE-Opioid-v0",
         "pushlab.envs.ode.opioid:Opioid",
-        "reduce opioid deaths by limiting how many people begin to use them",
+        "reduce opioid deaths by limiting how many people begin to use opioids",
     ),
     (
         "pushlab/ODE-Zika-v0",

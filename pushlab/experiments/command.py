@@ -196,7 +196,7 @@ def warm(workers: Workers = None) -> None:
 
     The loops of environments and agents are compiled when they are first used, which takes seconds each. This command
     compiles all of them and stores the machine code on disk, except loops for rare arguments, such as another user
-    model. Judges aren't stored: `pushlab score` fits them each time.
+    model. It doesn't fit judges: `pushlab score` fits them each time.
 
     Example: `pushlab warm`
 

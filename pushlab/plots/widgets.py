@@ -47,7 +47,7 @@ class FrontEnd(anywidget.AnyWidget):
         actions: Labels of the buttons that take a step.
         interval: Milliseconds per frame of a player; 0 without a player.
         shown: The picture: png, scale, alt, caption, error and the positions that it belongs to. With
-            actions also which of them are allowed, and whether an episode is under way.
+            actions, which of them are allowed, and whether an episode is under way, in place of the positions.
     """
 
     _esm = FOLDER.joinpath("widgets.js").read_text(encoding="utf-8")
@@ -255,8 +255,8 @@ class Explorer(Panel):
         describe: Function of the same names that returns a sentence, for readers who can't see the picture.
         labels: {name: label} for controls whose name is a symbol; a unit may follow after a comma.
         ranges: name=(low, high, step) creates a slider, of integers if all three are integers. name=[values] creates
-            a choice, name=True or False a checkbox. A control starts at the default of `picture`, or else at its first
-            value.
+            a choice. Both start at the default of `picture`, or else at their first value. name=True or False creates
+            a checkbox that starts at this value.
 
     Attributes:
         values: {name: value} of all controls; `set` moves them from code.
