@@ -400,8 +400,11 @@ def list_names(
     if kind == "users":
         rows = {name: load_user(name).truth["about"] for name in list_users()}
     elif kind == "agents":
-        docs = {name: inspect.getdoc(getattr(agents, name)) for name in dir(agents)}
-        rows = {name: doc.split("\n\n")[0] for name, doc in docs.items()}
+        rows = {}
+        for name in dir(agents):
+            agent = getattr(agents, name)
+            if hasattr(agent, "act"):
+                rows[name] = inspect.getdoc(agent).split("\n\n")[0]
     else:
         rows = {name: text for name, _, text in (*ENVIRONMENTS, REMOTE_ENVIRONMENT)}
     width = max(map(len, rows))

@@ -139,7 +139,7 @@ def player_frames(name, count):
     panel = player(frames, type(env.unwrapped.world).picture)
 
     def move(number):
-        panel.slider.value = (number + 1) % len(frames)
+        panel.set(step=(number + 1) % len(frames))
 
     return memory_at_marks(move, count)
 
