@@ -60,7 +60,7 @@ CASES = """
 2 | hand-in old.csv | missing option '--url' (env var: 'PUSHLAB_URL')
 0 | -h | Research: sweep Run a grid
 0 | -h | Play: contexts Write the contexts of a challenge, to be answered, as CSV. score
-0 | bench -h | Example: `pushlab bench --agent LinUCB
+0 | bench -h | Example: `pushlab bench --agent RandomAgent
 """
 
 
