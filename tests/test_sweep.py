@@ -223,4 +223,7 @@ def test_a_sweep_that_is_ended_continues_where_it_stopped(
     if end is signal.SIGINT:
         assert said == ["interrupted; run the same command again to continue"]
     assert calls()[:6] == list(range(6)) and set(calls()) == set(range(12))
-    assert pd.read_csv("out/results.csv")["seed"].tolist() == list(range(12))
+    rows = pd.read_csv("out/results.csv")
+    assert rows["seed"].tolist() == list(range(12))
+    one_core = sweep(**grid, out="one", **QUIET)
+    assert rows["return"].tolist() == pytest.approx(one_core["return"].tolist())

@@ -109,9 +109,9 @@ def page_of(name, path, description):
             documented.append(base)
     rows = {"Args": tables.argument_rows(documented, sections_of)}
     if env:
-        rows |= tables.rows_of(
-            env.unwrapped.world, TEXTS.get(name, {}), TEXTS["features"]
-        )
+        texts = TEXTS.get(name, {})
+        texts = TEXTS.get(texts.get("like"), {}) | texts
+        rows |= tables.rows_of(env.unwrapped.world, texts, TEXTS["features"])
     return {
         "name": name,
         "about": description,

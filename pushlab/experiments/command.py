@@ -16,6 +16,7 @@ import typer
 
 from pushlab.experiments.cells import labels_text, status
 from pushlab.experiments.sweep import search_working_directory, sweep
+from pushlab.utils.arguments import require
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
@@ -85,6 +86,10 @@ def cluster(address: str | None) -> Iterator[None]:
         with parallel_config("ray"):
             yield
     else:
+        require(
+            address == "local" or "://" in address,
+            f"a cluster is local, ray or an address such as tcp://host:8786; got {address}",
+        )
         # Otherwise dask logs each task that ends with its worker, and Python each semaphore.
         os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
         os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
@@ -164,8 +169,11 @@ def sweep_command(
             "give a folder for the results: --out FOLDER, or `out` in the file"
         )
     grid["out"] = folder
-    with cluster(cluster_address):
-        sweep(**grid, workers=workers, fresh=fresh, strict=True)
+    try:
+        with cluster(cluster_address):
+            sweep(**grid, workers=workers, fresh=fresh, strict=True)
+    except ValueError as error:
+        raise ValueError(f"{file.name}: {error}") from error
     print_status(folder)
 
 

@@ -240,7 +240,7 @@ def _remember(cache, key, value, size):
     """Add a value to a cache, and remove the oldest ones."""
     cache.pop(key, None)
     cache[key] = value
-    while len(cache) > max(1, size):
+    while len(cache) > size:
         del cache[next(iter(cache))]
 
 
