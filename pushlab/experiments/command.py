@@ -172,6 +172,8 @@ def sweep_command(
     try:
         with cluster(cluster_address):
             sweep(**grid, workers=workers, fresh=fresh, strict=True)
+    except BadData:
+        raise
     except ValueError as error:
         raise ValueError(f"{file.name}: {error}") from error
     print_status(folder)
