@@ -33,7 +33,12 @@ CONSTRAINTS_RL = "constraints-rl.txt"
 LATEST = ".venv-latest"
 FROZEN = ".venv-constraints"
 # Targets that can be installed into .venv, with the extra of pushlab that they need, and targets that they include.
-EXTRAS = {"lab": "serve", "book": "book", "test": "test", "test-all": "test-all"}
+EXTRAS = {
+    "lab": "lab,cluster,serve",
+    "book": "docs",
+    "test": "test",
+    "test-all": "test-all",
+}
 INCLUDED = {"test": ["lab"], "test-all": ["lab", "book", "test"]}
 # Other libraries: the extra rl, and libraries with conflicting requirements, with one file each.
 CLIENTS = [
