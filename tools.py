@@ -35,7 +35,7 @@ FROZEN = ".venv-constraints"
 # Targets that can be installed into .venv, with the extra of pushlab that they need, and targets that they include.
 EXTRAS = {
     "lab": "lab,cluster,serve",
-    "book": "docs",
+    "book": "lab,docs",
     "test": "test",
     "test-all": "test-all",
 }
