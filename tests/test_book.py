@@ -12,7 +12,7 @@ import pytest
 
 from pushlab.envs import ENVIRONMENTS
 
-pytest.importorskip("sphinx", reason="the extra [book] is not installed")
+pytest.importorskip("sphinx", reason="the extra [docs] is not installed")
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]

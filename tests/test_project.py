@@ -147,7 +147,9 @@ def test_conda_installs_the_ranges_of_pyproject():
         conda_names.get(name, name): bounds for name, bounds in ranges(packages).items()
     }
     extras = PROJECT["optional-dependencies"]
-    expected = ranges(PROJECT["dependencies"]) | ranges(extras["serve"])
+    expected = ranges(PROJECT["dependencies"])
+    for extra in ("lab", "cluster", "serve"):
+        expected |= ranges(extras[extra])
     expected["nbval"] = ranges(extras["test"])["nbval"]
     del found["pip"]
     del expected["uvloop"]  # conda cannot leave it out on Windows
@@ -157,7 +159,10 @@ def test_conda_installs_the_ranges_of_pyproject():
 @pytest.mark.parametrize(
     ("file", "extras"),
     [
-        ("constraints.txt", ("serve", "book", "test", "test-all")),
+        (
+            "constraints.txt",
+            ("lab", "cluster", "serve", "docs", "test", "test-all"),
+        ),
         ("constraints-rl.txt", ("rl",)),
     ],
 )

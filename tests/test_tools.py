@@ -97,5 +97,5 @@ def test_install_takes_the_newest_python_and_repeats_only_what_failed(tmp_path):
     code, output, _, calls = install()
     assert code == 0
     assert "Creating" not in output
-    assert "-c constraints.txt -e .[serve]" in calls
+    assert "-c constraints.txt -e .[lab,cluster,serve]" in calls
     assert install() == (0, "", "", "")

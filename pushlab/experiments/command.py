@@ -16,7 +16,7 @@ import typer
 
 from pushlab.experiments.cells import labels_text, status
 from pushlab.experiments.sweep import search_working_directory, sweep
-from pushlab.utils.arguments import require
+from pushlab.utils.arguments import import_optional, require
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
@@ -93,17 +93,16 @@ def cluster(address: str | None) -> Iterator[None]:
         # Otherwise dask logs each task that ends with its worker, and Python each semaphore.
         os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
         os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
-        from dask.distributed import Client, LocalCluster
-
+        dask = import_optional("dask.distributed", "--cluster", "cluster")
         scheduler: Any = address
         search_working_directory()  # before workers start, since they get this path
         if address == "local":  # on any free port, since 8787 may be in use
             # A terminal sends Ctrl-C to the workers, too; only this process handles it.
             handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            scheduler = LocalCluster(threads_per_worker=1, dashboard_address=":0")
+            scheduler = dask.LocalCluster(threads_per_worker=1, dashboard_address=":0")
             signal.signal(signal.SIGINT, handler)
         try:
-            with Client(scheduler, timeout="10s"), parallel_config("dask"):
+            with dask.Client(scheduler, timeout="10s"), parallel_config("dask"):
                 yield
         finally:
             if address == "local":

@@ -17,22 +17,22 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-import anywidget
 import numpy as np
-import traitlets
 from gymnasium import spaces
-from IPython import get_ipython
 from matplotlib.figure import Figure
 
 from pushlab.plots.phones import app_name, format_value, phone
 from pushlab.plots.style import format_number, png, readable_name
-from pushlab.utils.arguments import require, short_repr
+from pushlab.utils.arguments import import_optional, require, short_repr
 
 INTERVAL = 300  # milliseconds per frame of a player
 MAX_BUTTONS = 6  # with more values, a choice is a slider
 # Words for abbreviations of the worlds.
 WORDS = {"RT": "reverse transcriptase", "msg": "message", "err": "error"}
 FOLDER = files("pushlab.plots")
+anywidget = import_optional("anywidget", "a widget", "lab")
+traitlets = import_optional("traitlets", "a widget", "lab")
+get_ipython = import_optional("IPython:get_ipython", "a widget", "lab")
 
 
 # ---------------------------------------------------------------- panels

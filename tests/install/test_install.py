@@ -137,7 +137,7 @@ def installed(request, built, tmp_path_factory):
 EVERYTHING = """
 import gymnasium as gym, pushlab, pushlab.agents, pushlab.plots
 for package in (pushlab, pushlab.agents, pushlab.plots):
-    for name in dir(package):
+    for name in set(dir(package)) - {"widgets"}:
         getattr(package, name)
 for name in [name for name in gym.registry if name.startswith("pushlab/")]:
     if "Remote" not in name:
@@ -177,3 +177,5 @@ def test_the_error_names_a_missing_extra(installed):
     output = installed.run("pushlab", "serve", "class", code=1)
     assert "pushlab[serve]" in output
     assert "Traceback" not in output
+    output = installed.run("python", "-c", "import pushlab.plots.widgets", code=1)
+    assert "pip install 'pushlab[lab]'" in output
