@@ -8,13 +8,7 @@ import pandas as pd
 
 from pushlab.datasets.schema import OTHER, Feature, Schema, as_text
 from pushlab.utils.arguments import require, short_repr
-from pushlab.utils.issues import (
-    BadData,
-    DataIssue,
-    column_issues,
-    raise_issues,
-    shorten,
-)
+from pushlab.utils.issues import DataIssue, counted, listed, raise_issues, shorten
 from pushlab.utils.tables import (
     ColumnRule,
     integer_rule,
@@ -22,7 +16,9 @@ from pushlab.utils.tables import (
     try_convert_columns,
 )
 
-SECONDS = number_rule(0)._replace(valid_values="a number of seconds, at least 0")
+SECONDS = number_rule(0)._replace(
+    valid_values="a number of seconds, at least 0, such as 0.5"
+)
 
 
 def read_notifications(
@@ -53,7 +49,10 @@ def read_notifications(
     order = np.arange(len(values))
     if "id" not in values:
         if len(values) != n_contexts:
-            valid_values = f"there are {len(values):,} rows for {n_contexts:,} contexts; each context needs one"
+            rows = counted(len(values), "row")
+            valid_values = (
+                f"{rows} for {counted(n_contexts, 'context')}; each context needs one"
+            )
             issues.append(DataIssue(file, valid_values=valid_values))
     elif values["id"].dtype == np.int64:
         order = np.argsort(values["id"].to_numpy(), kind="stable")
@@ -75,7 +74,7 @@ def text_table(table: pd.DataFrame) -> pd.DataFrame:
     has_index = table.columns[:1].isin(["", "Unnamed: 0"])
     if has_index.any():
         table = table.iloc[:, 1:]
-    return table.map(as_text).reset_index(drop=True)
+    return table.map(as_text).rename(columns=as_text).reset_index(drop=True)
 
 
 def feature_rule(feature: Feature) -> ColumnRule:
@@ -93,18 +92,17 @@ def encode_table(values: pd.DataFrame) -> np.ndarray:
 
 
 def _check_ids(ids, n_contexts, file):
-    """Return the issues of duplicate and missing ids."""
-    valid_values = "a unique id (an earlier row has it)"
-    lines = np.arange(len(ids)) + 2
-    issues = column_issues(file, lines, "id", ids, ids.duplicated(), valid_values)
+    """Yield the issues of repeated and missing ids."""
+    repeated = ids[ids.duplicated(keep=False)]
+    groups = repeated.groupby(repeated).groups.items()
+    if groups:
+        words = listed([f"{name} (rows {listed(rows + 2)})" for name, rows in groups])
+        valid_values = f"each id must occur once; repeated: {words}"
+        yield DataIssue(file, column="id", valid_values=valid_values)
     missing = np.setdiff1d(np.arange(n_contexts), ids)
     if len(missing):
-        count = len(missing)
-        first = ", ".join(map(str, missing[: BadData.MAX_ROWS]))
-        more = ", …" if count > BadData.MAX_ROWS else ""
-        valid_values = f"{count:,} contexts have no row: {first}{more}"
-        issues.append(DataIssue(file, column="id", valid_values=valid_values))
-    return issues
+        valid_values = f"each context needs a row; missing: {listed(missing)}"
+        yield DataIssue(file, column="id", valid_values=valid_values)
 
 
 def _note_unknown_values(feature, column):
@@ -113,8 +111,8 @@ def _note_unknown_values(feature, column):
         return []
     is_unknown = column.map(feature.code) == feature.code(OTHER)
     unknown = column[is_unknown & (column != OTHER)]
-    words = ", ".join(unknown.unique())
-    if not words:
+    if unknown.empty:
         return []
-    words = shorten(words, 200)
-    return [f"{feature.name}: not in the history: {words} (coded as 'other')"]
+    words = listed([shorten(word) for word in unknown.unique()])
+    rows = counted(len(unknown), "row")
+    return [f"{feature.name}: not in the history: {words} ({rows}, coded as 'other')"]

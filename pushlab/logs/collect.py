@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pandas as pd
 
@@ -23,23 +24,21 @@ Policy = Callable[[np.ndarray], np.ndarray] | Any
 
 
 def collect(
-    env: str,
+    env: str | gym.Env,
     policy: Policy,
     episodes: int,
     seed: int = 0,
     actions: np.ndarray | None = None,
-    **kwargs: Any,
 ) -> pd.DataFrame:
     """Run a policy in an environment's native batch version and return the log, a DataFrame with one row per step.
 
     Args:
-        env: Id of an environment.
+        env: Id of an environment, or an environment of `gym.make`, whose arguments are taken.
         policy: The behaviour policy.
         episodes: Number of episodes. As in `rollout`, episode e has the seed `episode_seed(seed, e)`.
         seed: Seed of the environment and the policy.
         actions: Array (actions, …) with the environment's action for each of the policy's numbers; None if they are the
             same.
-        kwargs: Arguments of the environment.
 
     Columns: env, seed, episode, step, action (a number), reward, propensity, terminated, truncated, and
     `obs.<name>` (for dicts `obs.<key>.<name>`) and `last`, as in `rollout`.
@@ -48,14 +47,14 @@ def collect(
         ValueError: The policy's probabilities are below 0, or their sum is not 1.
 
     >>> from pushlab.agents.rec import SoftmaxItem
-    >>> log = collect("pushlab/RECEnv-v0", SoftmaxItem(np.eye(5)), episodes=2, seed=7, step_per_episode=3)
+    >>> items = gym.make("pushlab/RECEnv-v0", step_per_episode=3)
+    >>> log = collect(items, SoftmaxItem(np.eye(5)), episodes=2, seed=7)
     >>> log[["episode", "step"]].values.tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     """
-    import gymnasium as gym
-
     validate_integer("episodes", episodes, 1)
-    envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
+    spec: Any = env if isinstance(env, str) else env.spec
+    envs: Any = gym.make_vec(spec, num_envs=episodes)
     rng = agent_rng(seed)
     seeds = [episode_seed(seed, episode) for episode in range(episodes)]
     observations, _ = envs.reset(seed=seeds)
@@ -92,7 +91,7 @@ def collect(
         name: np.concatenate([table[name] for table in tables]) for name in tables[0]
     }
     log = pd.DataFrame(columns).sort_values(["episode", "step"], ignore_index=True)
-    log.insert(0, "env", env.split("/")[-1])
+    log.insert(0, "env", envs.unwrapped.spec.id.split("/")[-1])
     log.insert(1, "seed", seed)
     return log
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -35,9 +35,52 @@ RUN_COLUMNS = (
     "task",
     "params",
 )
-# Columns that `rollout` accepts as labels; the others have arguments.
-LABELS = [name for name in RUN_COLUMNS if name not in ("env", "agent", "seed")]
 RECORDS = ("steps", "episodes", "frames")
+
+
+class Labels(TypedDict, total=False):
+    """Columns that `rollout` accepts as labels; the others have arguments."""
+
+    run: str
+    lifetime: int
+    phase: str
+    block: int
+    block_type: str
+    task: str
+    params: str
+
+
+@overload
+def rollout(
+    env: Any,
+    agent: Agent | Callable,
+    episodes: int = 1,
+    seed: int = 0,
+    progress: bool = True,
+    record: Literal["steps", "episodes"] = "steps",
+    learn: bool = True,
+    explore: bool = True,
+    steps: int | None = None,
+    first_episode: int = 0,
+    **labels: Unpack[Labels],
+) -> pd.DataFrame: ...
+
+
+@overload
+def rollout(
+    env: Any,
+    agent: Agent | Callable,
+    episodes: int = 1,
+    seed: int = 0,
+    progress: bool = True,
+    *,
+    record: Literal["frames"],
+    learn: bool = True,
+    explore: bool = True,
+    steps: int | None = None,
+    first_episode: int = 0,
+    **labels: Unpack[Labels],
+) -> tuple[pd.DataFrame, list[list[Any]]]: ...
 
 
 def rollout(
@@ -180,11 +223,8 @@ def attach_log(error: BaseException, log: Callable[[], Any]) -> None:
 
 def _run_values(env, agent, seed, labels):
     """Return {column: value} of the columns that are constant over a run."""
-    unknown = sorted(set(labels) - set(LABELS))
-    if unknown:
-        raise ValueError(
-            f"there is no label {unknown[0]!r}; labels are {', '.join(LABELS)}"
-        )
+    for name in labels:
+        validate_choice("a label", name, tuple(Labels.__annotations__))
     world = getattr(env.unwrapped, "world", None)
     name = type(env.unwrapped).__name__
     arguments = {}
