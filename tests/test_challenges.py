@@ -110,7 +110,7 @@ def test_bad_answers_raise_bad_data(challenge, answers, columns, row, column, wo
         one.valid_values for one in caught.value.issues if one[1:3] == (row, column)
     ]
     assert words in valid_values
-    with pytest.raises(BadData, match="9 rows for 60 contexts"):
+    with pytest.raises(BadData, match="60 contexts needs a row; the rows are 9"):
         challenge.evaluate(answers.head(9))
     ids = [0, *range(ROWS - 1)]
     with pytest.raises(BadData, match=r"repeated: 0 \(rows 2, 3\)\n.*missing: 59$"):

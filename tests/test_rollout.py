@@ -140,7 +140,11 @@ def test_the_same_seed_gives_the_same_log():
 @pytest.mark.parametrize(
     ("agent", "options", "words"),
     [
-        (RandomAgent(), {"colour": "red"}, "label must be one of run, .*got 'colour'"),
+        (
+            RandomAgent(),
+            {"colour": "red"},
+            "keyword must be one of progress, .*got 'colour'",
+        ),
         (lambda observation: None, {}, "returned nothing"),
         (RandomAgent, {}, r"pass an instance: RandomAgent\(\)"),
     ],

@@ -71,11 +71,11 @@ def test_file_has_the_score_of_its_table(challenge, text, folder):
     ("old", "new", "message"),
     [
         ("private", "=1+1", r"anna.csv, column visibility, row .*: '=1\+1' is not one"),
-        ("\n.*", "\n", "0 rows for"),
+        ("\n.*", "\n", "contexts needs a row; the rows are 0"),
         (".*", "", "first row is empty"),
         (".*", "PKé", "anna.csv, line 1: this is a zip archive"),
         (".*?\n", "", "row 1: the header has none of the columns post"),
-        ("$", "\n0", r"row \d+: the row has 1 field and the header"),
+        ("$", "\n0", r"row \d+: the header has \d fields and the row 1;"),
         ("\n(.*?\n)", r'\n\1"', "row 3: a field .* no closing"),
         ("private", "privé", r"anna.csv.*UTF-8"),
         (".*", "action.priority,step\n1,0\n", "Challenge 2 .number=2"),

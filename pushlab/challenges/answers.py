@@ -39,32 +39,32 @@ def read_notifications(
     """
     features = {feature.name: feature for feature in schema.notification}
     last_id = n_contexts - 1
-    id_rule = integer_rule(0, last_id, required=False)
-    id_rule = id_rule._replace(valid_values=f"the id of a context, 0 to {last_id}")
     rules = {name: feature_rule(feature) for name, feature in features.items()}
-    rules["id"] = id_rule
+    rules["id"] = integer_rule(0, last_id, required=False)._replace(
+        valid_values=f"the id of a context, 0 to {last_id}"
+    )
     rules["response_time"] = SECONDS._replace(required=False)
     text = text_table(table)
     values, issues = try_convert_columns(text, rules, file, allow_extra=False)
     order = np.arange(len(values))
     if "id" not in values:
         if len(values) != n_contexts:
-            rows = counted(len(values), "row")
-            valid_values = (
-                f"{rows} for {counted(n_contexts, 'context')}; each context needs one"
-            )
+            valid_values = f"each of the {n_contexts:,} contexts needs a row; the rows are {len(values):,}"
             issues.append(DataIssue(file, valid_values=valid_values))
     elif values["id"].dtype == np.int64:
         order = np.argsort(values["id"].to_numpy(), kind="stable")
         issues += _check_ids(values["id"], n_contexts, file)
-    issues.sort(key=lambda issue: (issue.row != 1, issue.column != "id"))
     raise_issues(issues)
-    codes = encode_table(values[list(features)])[order]
+    codes = [np.array(values[name].tolist(), np.int64) for name in features]
     notes = []
     for name, feature in features.items():
         notes += _note_unknown_values(feature, text[name])
     seconds = values.get("response_time")
-    return codes, None if seconds is None else seconds.to_numpy()[order], notes
+    return (
+        np.hstack(codes)[order],
+        None if seconds is None else seconds.to_numpy()[order],
+        notes,
+    )
 
 
 def text_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -80,15 +80,6 @@ def text_table(table: pd.DataFrame) -> pd.DataFrame:
 def feature_rule(feature: Feature) -> ColumnRule:
     """Return a rule that converts the values of a feature to tuples of codes."""
     return ColumnRule(feature.valid_values, lambda column: column.map(feature.code))
-
-
-def encode_table(values: pd.DataFrame) -> np.ndarray:
-    """Return columns of tuples of codes as one array, int64 (rows, components)."""
-    columns = []
-    for name in values:
-        codes = values[name].tolist()
-        columns.append(np.array(codes, np.int64))
-    return np.hstack(columns)
 
 
 def _check_ids(ids, n_contexts, file):

@@ -12,7 +12,7 @@ from pushlab.challenges.scorecard import Scorecard
 from pushlab.datasets.schema import as_text
 from pushlab.envs.env import Env
 from pushlab.logs.rollout import rollout
-from pushlab.utils.issues import DataIssue, counted, raise_issues
+from pushlab.utils.issues import DataIssue, raise_issues
 from pushlab.utils.seeds import episode_seed
 from pushlab.utils.tables import convert_columns, integer_rule, text_rule
 
@@ -119,8 +119,7 @@ def _find_episodes(values, contexts, seed, file):
                 DataIssue(file, line, "step", str(steps[index]), valid_values)
             )
         if len(steps) != contexts:
-            counts = f"{counted(len(steps), 'step')} for {counted(contexts, 'context')}"
-            valid_values = f"the episode has {counts}; each context needs one"
+            valid_values = f"the episode has {len(steps):,} steps for {contexts:,} contexts; each context needs one"
             issues.append(DataIssue(file, first_line, valid_values=valid_values))
         if seed is not None and reset_seed != episode_seed(seed, len(episodes)):
             valid_values = (

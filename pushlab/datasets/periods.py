@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from pushlab.datasets.schema import Schema, encode_column
-from pushlab.utils.issues import counted
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,7 @@ class User:
             counts = self.schema.notification.count_other(period.notification_codes)
             counts |= self.schema.context.count_other(period.context_codes)
             for feature, count in counts.items():
-                rows = counted(count, "row")
+                rows = f"{count:,} row{'s' if count > 1 else ''}"
                 lines.append(
                     f"    {feature}: {rows} with a value not in the history, coded as 'other'"
                 )

@@ -35,12 +35,16 @@ RUN_COLUMNS = (
     "task",
     "params",
 )
-RECORDS = ("steps", "episodes", "frames")
 
 
-class Labels(TypedDict, total=False):
-    """Columns that `rollout` accepts as labels; the others have arguments."""
+class Options(TypedDict, total=False):
+    """Further keywords of `rollout`, for type checkers. The last seven are labels."""
 
+    progress: bool
+    learn: bool
+    explore: bool
+    steps: int | None
+    first_episode: int
     run: str
     lifetime: int
     phase: str
@@ -56,13 +60,9 @@ def rollout(
     agent: Agent | Callable,
     episodes: int = 1,
     seed: int = 0,
-    progress: bool = True,
+    *,
     record: Literal["steps", "episodes"] = "steps",
-    learn: bool = True,
-    explore: bool = True,
-    steps: int | None = None,
-    first_episode: int = 0,
-    **labels: Unpack[Labels],
+    **options: Unpack[Options],
 ) -> pd.DataFrame: ...
 
 
@@ -72,14 +72,9 @@ def rollout(
     agent: Agent | Callable,
     episodes: int = 1,
     seed: int = 0,
-    progress: bool = True,
     *,
     record: Literal["frames"],
-    learn: bool = True,
-    explore: bool = True,
-    steps: int | None = None,
-    first_episode: int = 0,
-    **labels: Unpack[Labels],
+    **options: Unpack[Options],
 ) -> tuple[pd.DataFrame, list[list[Any]]]: ...
 
 
@@ -130,7 +125,7 @@ def rollout(
     import gymnasium as gym
     from tqdm.auto import tqdm
 
-    validate_choice("record", record, RECORDS)
+    validate_choice("record", record, ("steps", "episodes", "frames"))
     validate_integer("episodes", episodes, 1)
     validate_integer("steps", 0 if steps is None else steps, 0)
     needs_close = isinstance(env, str)
@@ -224,7 +219,7 @@ def attach_log(error: BaseException, log: Callable[[], Any]) -> None:
 def _run_values(env, agent, seed, labels):
     """Return {column: value} of the columns that are constant over a run."""
     for name in labels:
-        validate_choice("a label", name, tuple(Labels.__annotations__))
+        validate_choice("a keyword", name, Options.__annotations__)
     world = getattr(env.unwrapped, "world", None)
     name = type(env.unwrapped).__name__
     arguments = {}
@@ -257,7 +252,7 @@ def _json_value(value):
     """Return an argument of an environment as a value for JSON; an object becomes its name."""
     if isinstance(value, (list, tuple)):
         return [_json_value(part) for part in value]
-    if isinstance(value, (str, int, float, bool, type(None))):
+    if isinstance(value, (str, int, float, type(None))):
         return value
     return getattr(value, "name", repr(value))
 

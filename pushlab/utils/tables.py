@@ -27,7 +27,6 @@ from pushlab.utils.issues import (
     BadData,
     DataIssue,
     column_issues,
-    counted,
     raise_issues,
     shorten,
 )
@@ -119,9 +118,7 @@ def read_raw_table(
     """
     name = name or Path(str(path)).name
     text = read_text(path, name).rstrip("\r\n")
-    lines = io.StringIO(text, newline="")
-    first_line = lines.readline()
-    lines.seek(0)
+    first_line = text.partition("\n")[0]
     if not first_line.strip():
         raise BadData(
             DataIssue(name, valid_values="the file or its first row is empty")
@@ -129,7 +126,7 @@ def read_raw_table(
     marks = [mark for mark in (separator, ";", "\t") if mark in first_line]
     separator = marks[0] if marks else separator
     reader = csv.reader(
-        lines,
+        io.StringIO(text, newline=""),
         delimiter=separator,
         skipinitialspace=f"{separator} " in first_line,
         strict=True,
@@ -142,10 +139,9 @@ def read_raw_table(
         line = reader.line_num + 1
         for row in reader:
             if len(row) != len(header):
-                fields = counted(len(row), "field")
                 valid_values = (
-                    f"the row has {fields} and the header {len(header)}; the file may be cut off, "
-                    "or a value with a comma have no quotation marks"
+                    f"the header has {len(header)} fields and the row {len(row)}; the file may be cut off, "
+                    "or a value with a comma may lack quotation marks"
                 )
                 issues.append(DataIssue(name, line, valid_values=valid_values))
             rows.append(row)
