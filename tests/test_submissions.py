@@ -77,7 +77,6 @@ def test_file_has_the_score_of_its_table(challenge, text, folder):
         (".*?\n", "", "row 1: the header has none of the columns post"),
         ("$", "\n0", r"row \d+: the header has \d fields and the row 1;"),
         ("\n(.*?\n)", r'\n\1"', "row 3: a field .* no closing"),
-        ("private", "privé", r"anna.csv.*UTF-8"),
         (".*", "action.priority,step\n1,0\n", "Challenge 2 .number=2"),
     ],
 )

@@ -105,5 +105,5 @@ def _note_unknown_values(feature, column):
     if unknown.empty:
         return []
     words = listed([shorten(word) for word in unknown.unique()])
-    rows = counted(len(unknown), "row")
-    return [f"{feature.name}: not in the history: {words} ({rows}, coded as 'other')"]
+    words += f" ({counted(len(unknown), 'row')}, coded as 'other')"
+    return [f"{feature.name}: not in the history: {words}"]

@@ -172,8 +172,7 @@ def score_folder(
                 )
                 raise BadData(DataIssue(name, valid_values=valid_values))
             file = files[0].relative_to(folder).as_posix()
-            card = score_file(files[0], challenge, number, seed, name, file)
-            cards.append(card)
+            cards.append(score_file(files[0], challenge, number, seed, name, file))
         except BadData as error:
             faulty[name] = error
         except Exception as error:
