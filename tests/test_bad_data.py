@@ -65,7 +65,7 @@ def replace_cell(column, value):
         (
             P,
             lambda text: text[:-25],
-            [(31, None, None, "header has 11 fields and the row 10")],
+            [(31, None, None, "header has 14 fields and the row 10")],
         ),
     ],
 )

@@ -72,7 +72,7 @@ def test_file_has_the_score_of_its_table(challenge, text, folder):
     [
         ("private", "=1+1", r"anna.csv, column visibility, row .*: '=1\+1' is not one"),
         ("\n.*", "\n", "contexts needs a row; the rows are 0"),
-        (".*", "", "first row is empty"),
+        (".*", "", "anna.csv: the file is empty"),
         (".*", "PKé", "anna.csv, line 1: this is a zip archive"),
         (".*?\n", "", "row 1: the header has none of the columns post"),
         ("$", "\n0", r"row \d+: the header has \d fields and the row 1;"),

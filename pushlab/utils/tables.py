@@ -121,7 +121,7 @@ def read_raw_table(
     first_line = text.partition("\n")[0]
     if not first_line.strip():
         raise BadData(
-            DataIssue(name, valid_values="the file or its first row is empty")
+            DataIssue(name, valid_values="the file is empty, or its first row is")
         )
     marks = [mark for mark in (separator, ";", "\t") if mark in first_line]
     separator = marks[0] if marks else separator
