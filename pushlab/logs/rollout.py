@@ -36,6 +36,8 @@ RUN_COLUMNS = (
     "params",
 )
 
+AgentLike = Agent | Callable[..., Any]
+
 
 class Options(TypedDict, total=False):
     """Further keywords of `rollout`, for type checkers. The last seven are labels."""
@@ -57,7 +59,7 @@ class Options(TypedDict, total=False):
 @overload
 def rollout(
     env: Any,
-    agent: Agent | Callable,
+    agent: AgentLike,
     episodes: int = 1,
     seed: int = 0,
     *,
@@ -69,7 +71,7 @@ def rollout(
 @overload
 def rollout(
     env: Any,
-    agent: Agent | Callable,
+    agent: AgentLike,
     episodes: int = 1,
     seed: int = 0,
     *,
@@ -80,7 +82,7 @@ def rollout(
 
 def rollout(
     env: Any,
-    agent: Agent | Callable,
+    agent: AgentLike,
     episodes: int = 1,
     seed: int = 0,
     progress: bool = True,
