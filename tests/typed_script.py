@@ -6,7 +6,7 @@ from pushlab import collect, rollout
 
 
 def use_logs(env: Any, agent: Any) -> None:
-    _, films = rollout(env, agent, record="frames", block=1)
+    _, films = rollout(env, agent, record="frames")
     assert_type(films, list[list[Any]])
     rollout(env, agent, record="frame")  # type: ignore[call-overload]
     rollout(env, agent, colour="red")  # type: ignore[call-overload]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from pushlab.datasets.schema import OTHER, Feature, Schema, as_text
 from pushlab.utils.arguments import require, short_repr
-from pushlab.utils.issues import DataIssue, counted, listed, raise_issues, shorten
+from pushlab.utils.issues import DataIssue, listed, raise_issues, shorten
 from pushlab.utils.tables import (
     ColumnRule,
     integer_rule,
@@ -105,5 +105,6 @@ def _note_unknown_values(feature, column):
     if unknown.empty:
         return []
     words = listed([shorten(word) for word in unknown.unique()])
-    words += f" ({counted(len(unknown), 'row')}, coded as 'other')"
+    count = len(unknown)
+    words += f" ({count:,} row{'s' if count > 1 else ''}, coded as 'other')"
     return [f"{feature.name}: not in the history: {words}"]

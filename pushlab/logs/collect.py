@@ -7,6 +7,7 @@ such a method `probabilities`. The features are the log's columns `obs.…` in t
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import gymnasium as gym
@@ -51,9 +52,22 @@ def collect(
     >>> log = collect(items, SoftmaxItem(np.eye(5)), episodes=2, seed=7)
     >>> log[["episode", "step"]].values.tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+
+    In an environment with many actions, the policy chooses among some of them.
+
+    >>> phone = gym.make("pushlab/evalumap1-v0", user="mira")
+    >>> candidates = np.zeros((2, 7), int)
+    >>> log = collect(phone, lambda seen: np.full((len(seen), 2), 0.5), episodes=1, actions=candidates)
+    >>> len(log), log["terminated"].sum(), log["truncated"].sum()
+    (2866, 1, 0)
     """
     validate_integer("episodes", episodes, 1)
-    spec: Any = env if isinstance(env, str) else env.spec
+    spec: Any = env
+    if isinstance(env, gym.Env) and env.spec:
+        spec = copy(env.spec)
+        # The limit of steps is the world's own unless gym.make got another one.
+        if spec.max_episode_steps == env.get_wrapper_attr("world").max_steps:
+            spec.max_episode_steps = None
     envs: Any = gym.make_vec(spec, num_envs=episodes)
     rng = agent_rng(seed)
     seeds = [episode_seed(seed, episode) for episode in range(episodes)]

@@ -52,12 +52,13 @@ class BadData(ValueError):
         faults = defaultdict(list)
         for issue in self.issues:
             faults[issue._replace(row=None, value=None)].append(issue)
-        lines = [f"{counted(len(self.issues), 'issue')}:"]
+        count = len(self.issues)
+        lines = [f"{count:,} issue{'s' if count != 1 else ''}:"]
         for fault in list(faults)[: self.MAX_LINES]:
             lines.append(f"  {printable(_line(fault, faults.pop(fault)))}")
         if faults:
             count = sum(map(len, faults.values()))
-            lines.append(f"  and {counted(count, 'more issue')}")
+            lines.append(f"  and {count:,} more")
         return "\n".join(lines)
 
 
@@ -69,15 +70,14 @@ def _line(fault, issues):
         line += f", {kind} {shorten(fault.column) or '(no name)'}"
     rows = [issue.row for issue in issues if issue.row is not None]
     if len(rows) == fault.total_rows > 1:
-        line += f", all {counted(len(rows), fault.unit)}"
+        line += f", all {len(rows):,} {fault.unit}s"
     elif rows:
         line += f", {fault.unit}{'s' if len(rows) > 1 else ''} {listed(rows)}"
     values = dict.fromkeys(issue.value for issue in issues)
     if None in values:
         return f"{line}: {fault.valid_values}"
     words = listed([repr(shorten(value, 200)) for value in values])
-    verb = "is" if len(values) == 1 else "are"
-    return f"{line}: {words} {verb} not {fault.valid_values}"
+    return f"{line}: {words} {'is' if len(values) == 1 else 'are'} not {fault.valid_values}"
 
 
 def listed(items: Sequence[Any], length: int = 12) -> str:
@@ -89,15 +89,6 @@ def listed(items: Sequence[Any], length: int = 12) -> str:
     text = ", ".join(map(str, items[:length]))
     n_others = len(items) - length
     return f"{text} and {n_others:,} more" if n_others > 0 else text
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "row"), counted(2866, "row")
-    ('1 row', '2,866 rows')
-    """
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"
 
 
 def raise_issues(issues: Iterable[DataIssue]) -> None:

@@ -173,10 +173,7 @@ def try_convert_columns(
 ) -> tuple[pd.DataFrame, list[DataIssue]]:
     """Return a table of text with its valid columns converted, and all issues."""
     if not set(table) & set(rules):
-        header = shorten(", ".join(table), 200)
-        valid_values = (
-            f"the header has none of the columns {', '.join(rules)}; it is {header}"
-        )
+        valid_values = f"the header has none of the columns {', '.join(rules)}; it is {shorten(', '.join(table), 200)}"
         return table, [DataIssue(name, 1, valid_values=valid_values)]
     is_repeated = table.columns.duplicated()
     issues = [
