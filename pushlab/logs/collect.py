@@ -58,8 +58,8 @@ def collect(
     >>> phone = gym.make("pushlab/evalumap1-v0", user="mira")
     >>> candidates = np.zeros((2, 7), int)
     >>> log = collect(phone, lambda seen: np.full((len(seen), 2), 0.5), episodes=1, actions=candidates)
-    >>> len(log), log["terminated"].sum(), log["truncated"].sum()
-    (2866, 1, 0)
+    >>> len(log), log[["terminated", "truncated"]].sum().tolist()
+    (2866, [1, 0])
     """
     validate_integer("episodes", episodes, 1)
     spec: Any = env
