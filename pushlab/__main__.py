@@ -318,6 +318,9 @@ def _score_each(submissions, arguments, folder, pictures):
     if cards:
         table = leaderboard(cards).to_string(index=False, float_format="%.3f")
     echo(table)
+    for card in cards:
+        for note in card.notes:
+            echo(f"{card.agent}: {note}", err=True)
     save_scores(cards, faulty, folder, pictures)
     echo(f"written to {folder}")
     if faulty:

@@ -12,6 +12,7 @@ the value from it with cross-fitted value models. Notebook 6 compares the estima
 from pathlib import Path
 from typing import Annotated, Any
 
+import gymnasium as gym
 import pandas as pd
 import typer
 
@@ -34,7 +35,7 @@ REPETITIONS = 500
 def run_one(repetition: int) -> pd.DataFrame:
     """Estimate the target policy's value from one log, one row per estimator."""
     seed = part_seed(0, repetition)
-    log = collect(ENV, BEHAVIOUR, EPISODES, seed, **TASK)
+    log = collect(gym.make(ENV, **TASK), BEHAVIOUR, EPISODES, seed)
     table = off_policy(log, TARGET, seed=seed)
     return table[["estimator", "value", "low", "high", "ess"]]
 

@@ -62,7 +62,11 @@ def replace_cell(column, value):
                 (1, "appPackage", None, "the column is missing"),
             ],
         ),
-        (P, lambda text: text[:-25], [(31, None, None, "10 fields and the header")]),
+        (
+            P,
+            lambda text: text[:-25],
+            [(31, None, None, "header has 14 fields and the row 10")],
+        ),
     ],
 )
 def test_invalid_tables_of_a_user(ann, file, change, issues):
@@ -123,7 +127,7 @@ FACTS = "head,relation,tail,weight\n"
     ("text", "issue"),
     [
         ("head,relation,tail\n", (1, "weight", None, "the column is missing")),
-        (FACTS + "cup,at\n", (2, None, None, "2 fields and the header 4")),
+        (FACTS + "cup,at\n", (2, None, None, "header has 4 fields and the row 2")),
         ("/a/x\ty\n", (1, None, "/a/x\ty\n", "5 fields separated by tabs")),
         ('{"cup": [1]}', (None, "cup", "[1]", "a list of edges with")),
     ],

@@ -89,7 +89,7 @@ def test_answers_can_have_ids_and_typed_values(challenge, answers):
 
 def test_values_missing_in_the_history_are_noted(challenge, answers):
     answers.loc[4, "subject"] = "freinds"
-    words = "subject: not in the history: freinds (coded as 'other')"
+    words = "subject: not in the history: freinds (1 row, coded as 'other')"
     with pytest.warns(UserWarning, match="in the history: freinds"):
         card = challenge.evaluate(answers)
     assert card.notes == (words,)
@@ -101,7 +101,6 @@ def test_values_missing_in_the_history_are_noted(challenge, answers):
     [
         ({"Priorty": "max"}, 1, "Priorty", "the column is not one of"),
         ({"visibility": "open"}, 3, "visibility", "one of private"),
-        ({"id": [0, *range(ROWS - 1)]}, 3, "id", "an earlier row has it"),
     ],
 )
 def test_bad_answers_raise_bad_data(challenge, answers, columns, row, column, words):
@@ -111,8 +110,11 @@ def test_bad_answers_raise_bad_data(challenge, answers, columns, row, column, wo
         one.valid_values for one in caught.value.issues if one[1:3] == (row, column)
     ]
     assert words in valid_values
-    with pytest.raises(BadData, match="there are 9 rows for 60 contexts"):
+    with pytest.raises(BadData, match="60 contexts needs a row; the rows are 9"):
         challenge.evaluate(answers.head(9))
+    ids = [0, *range(ROWS - 1)]
+    with pytest.raises(BadData, match=r"repeated: 0 \(rows 2, 3\)\n.*missing: 59$"):
+        challenge.evaluate(answers.assign(id=ids))
 
 
 # ------------------------------------------------------------------ logs of challenge 2

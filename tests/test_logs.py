@@ -70,7 +70,7 @@ def test_logs_come_back_from_csv_exactly(tmp_path, steps):
     [
         (",0,0.3", ",x,0.3", "column episode, row 2: 'x' is not a whole number"),
         ("-0.0", "low", "column return, row 3: 'low' is not a number"),
-        ("run,", "", "rows 2, 3, 4, 5, 6, 7: the row has 12 fields"),
+        ("run,", "", "rows 2, 3, 4, 5, 6, 7: the header has 11 fields and the row 12"),
     ],
 )
 def test_damaged_csv_is_refused(tmp_path, old, new, issue):

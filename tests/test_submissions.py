@@ -61,6 +61,9 @@ def test_file_has_the_score_of_its_table(challenge, text, folder):
     excel = "\ufeff" + text.replace("\n", "\r\n")
     path.write_text(excel, encoding="utf-8", newline="")
     assert score_file(path, challenge, seed=3).to_dict() == expected
+    for separator in (", ", "\t", ";"):
+        path.write_text(text.replace(",", separator))
+        assert score_file(path, challenge, seed=3).to_dict() == expected
 
 
 # A pattern, its replacement, and the message.
@@ -68,9 +71,12 @@ def test_file_has_the_score_of_its_table(challenge, text, folder):
     ("old", "new", "message"),
     [
         ("private", "=1+1", r"anna.csv, column visibility, row .*: '=1\+1' is not one"),
-        ("\n.*", "\n", "there are 0 rows for"),
-        (",[^,]*$", "", r"row \d+: the row has"),  # an incomplete row
-        ("private", "privé", r"anna.csv.*UTF-8"),
+        ("\n.*", "\n", "contexts needs a row; the rows are 0"),
+        (".*", "", "anna.csv: the file is empty"),
+        (".*", "PKé", "anna.csv, line 1: this is a zip archive"),
+        (".*?\n", "", "row 1: the header has none of the columns post"),
+        ("$", "\n0", r"row \d+: the header has \d fields and the row 1;"),
+        ("\n(.*?\n)", r'\n\1"', "row 3: a field .* no closing"),
         (".*", "action.priority,step\n1,0\n", "Challenge 2 .number=2"),
     ],
 )
@@ -150,14 +156,22 @@ def test_command_scores_a_log(run, challenge, tmp_path):
     assert run(*words, "--seed", 8).exit_code == 1
 
 
-def test_command_ranks_a_folder_and_lists_its_issues(run, folder, text, tmp_path):
+def test_command_ranks_a_folder_and_lists_its_issues(
+    run, challenge, folder, text, tmp_path
+):
     out = tmp_path / "out"
     (folder / "bert.csv").write_text(text)
-    (folder / "carl.csv").write_text(text.replace("default", "urgent"))
+    apps = [f"a{row}" for row in range(len(challenge.contexts))]
+    table = pd.read_csv(folder / "anna.csv", dtype=str)
+    table.assign(priority="urgent", visibility=apps).to_csv(folder / "carl.csv")
+    table.assign(postingApp="new.app").to_csv(folder / "dora.csv")
     result = run(folder, "--out", out)
     assert result.exit_code == 1
-    assert "carl.csv, column priority" in result.stderr
-    assert pd.read_csv(out / "leaderboard.csv")["rank"].tolist() == [1, 1]
+    rows = f"all {len(apps)} rows: "
+    assert f"carl.csv, column priority, {rows}'urgent' is not one of" in result.stderr
+    assert re.search(f"visibility, {rows}.*'a11' and .* more are not", result.stderr)
+    assert "dora: postingApp: not in the history: new.app" in result.stderr
+    assert pd.read_csv(out / "leaderboard.csv")["rank"].tolist()[:2] == [1, 1]
     assert "urgent" in (out / "scorecards" / "carl" / "issues.txt").read_text()
     assert (out / "leaderboard.png").exists()
     (folder / "carl.csv").unlink()

@@ -8,13 +8,7 @@ import pandas as pd
 
 from pushlab.datasets.schema import OTHER, Feature, Schema, as_text
 from pushlab.utils.arguments import require, short_repr
-from pushlab.utils.issues import (
-    BadData,
-    DataIssue,
-    column_issues,
-    raise_issues,
-    shorten,
-)
+from pushlab.utils.issues import DataIssue, listed, raise_issues, shorten
 from pushlab.utils.tables import (
     ColumnRule,
     integer_rule,
@@ -22,7 +16,9 @@ from pushlab.utils.tables import (
     try_convert_columns,
 )
 
-SECONDS = number_rule(0)._replace(valid_values="a number of seconds, at least 0")
+SECONDS = number_rule(0)._replace(
+    valid_values="a number of seconds, at least 0, such as 0.5"
+)
 
 
 def read_notifications(
@@ -43,29 +39,32 @@ def read_notifications(
     """
     features = {feature.name: feature for feature in schema.notification}
     last_id = n_contexts - 1
-    id_rule = integer_rule(0, last_id, required=False)
-    id_rule = id_rule._replace(valid_values=f"the id of a context, 0 to {last_id}")
     rules = {name: feature_rule(feature) for name, feature in features.items()}
-    rules["id"] = id_rule
+    rules["id"] = integer_rule(0, last_id, required=False)._replace(
+        valid_values=f"the id of a context, 0 to {last_id}"
+    )
     rules["response_time"] = SECONDS._replace(required=False)
     text = text_table(table)
     values, issues = try_convert_columns(text, rules, file, allow_extra=False)
     order = np.arange(len(values))
     if "id" not in values:
         if len(values) != n_contexts:
-            valid_values = f"there are {len(values):,} rows for {n_contexts:,} contexts; each context needs one"
+            valid_values = f"each of the {n_contexts:,} contexts needs a row; the rows are {len(values):,}"
             issues.append(DataIssue(file, valid_values=valid_values))
     elif values["id"].dtype == np.int64:
         order = np.argsort(values["id"].to_numpy(), kind="stable")
         issues += _check_ids(values["id"], n_contexts, file)
-    issues.sort(key=lambda issue: (issue.row != 1, issue.column != "id"))
     raise_issues(issues)
-    codes = encode_table(values[list(features)])[order]
+    codes = [np.array(values[name].tolist(), np.int64) for name in features]
     notes = []
     for name, feature in features.items():
         notes += _note_unknown_values(feature, text[name])
     seconds = values.get("response_time")
-    return codes, None if seconds is None else seconds.to_numpy()[order], notes
+    return (
+        np.hstack(codes)[order],
+        None if seconds is None else seconds.to_numpy()[order],
+        notes,
+    )
 
 
 def text_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -75,7 +74,7 @@ def text_table(table: pd.DataFrame) -> pd.DataFrame:
     has_index = table.columns[:1].isin(["", "Unnamed: 0"])
     if has_index.any():
         table = table.iloc[:, 1:]
-    return table.map(as_text).reset_index(drop=True)
+    return table.map(as_text).rename(columns=as_text).reset_index(drop=True)
 
 
 def feature_rule(feature: Feature) -> ColumnRule:
@@ -83,28 +82,18 @@ def feature_rule(feature: Feature) -> ColumnRule:
     return ColumnRule(feature.valid_values, lambda column: column.map(feature.code))
 
 
-def encode_table(values: pd.DataFrame) -> np.ndarray:
-    """Return columns of tuples of codes as one array, int64 (rows, components)."""
-    columns = []
-    for name in values:
-        codes = values[name].tolist()
-        columns.append(np.array(codes, np.int64))
-    return np.hstack(columns)
-
-
 def _check_ids(ids, n_contexts, file):
-    """Return the issues of duplicate and missing ids."""
-    valid_values = "a unique id (an earlier row has it)"
-    lines = np.arange(len(ids)) + 2
-    issues = column_issues(file, lines, "id", ids, ids.duplicated(), valid_values)
+    """Yield the issues of repeated and missing ids."""
+    repeated = ids[ids.duplicated(keep=False)]
+    groups = repeated.groupby(repeated).groups.items()
+    if groups:
+        words = listed([f"{name} (rows {listed(rows + 2)})" for name, rows in groups])
+        valid_values = f"each id must occur once; repeated: {words}"
+        yield DataIssue(file, column="id", valid_values=valid_values)
     missing = np.setdiff1d(np.arange(n_contexts), ids)
     if len(missing):
-        count = len(missing)
-        first = ", ".join(map(str, missing[: BadData.MAX_ROWS]))
-        more = ", …" if count > BadData.MAX_ROWS else ""
-        valid_values = f"{count:,} contexts have no row: {first}{more}"
-        issues.append(DataIssue(file, column="id", valid_values=valid_values))
-    return issues
+        valid_values = f"each context needs a row; missing: {listed(missing)}"
+        yield DataIssue(file, column="id", valid_values=valid_values)
 
 
 def _note_unknown_values(feature, column):
@@ -113,8 +102,9 @@ def _note_unknown_values(feature, column):
         return []
     is_unknown = column.map(feature.code) == feature.code(OTHER)
     unknown = column[is_unknown & (column != OTHER)]
-    words = ", ".join(unknown.unique())
-    if not words:
+    if unknown.empty:
         return []
-    words = shorten(words, 200)
-    return [f"{feature.name}: not in the history: {words} (coded as 'other')"]
+    words = listed([shorten(word) for word in unknown.unique()])
+    count = len(unknown)
+    words += f" ({count:,} row{'s' if count > 1 else ''}, coded as 'other')"
+    return [f"{feature.name}: not in the history: {words}"]

@@ -180,15 +180,9 @@ def add_to_board(path: Path | str, row: Mapping[str, Any]) -> pd.DataFrame:
             board[keys] = board[keys].map(escape_formula)
             board = pd.concat([read_board(path), board])
             board = board.drop_duplicates(keys, keep="last")
-        write_board(board, path)
+        _convert(board.astype(str), Path(path).name)
+        write_text(path, csv_text([COLUMNS, *board.values.tolist()]))
     return read_board(path)
-
-
-def write_board(board: pd.DataFrame, path: Path | str) -> Path:
-    """Write a leaderboard as CSV and return the path; raise BadData and write nothing if it is faulty."""
-    _convert(board.astype(str), Path(path).name)
-    rows = board[list(COLUMNS)].values.tolist()
-    return write_text(path, csv_text([COLUMNS, *rows]))
 
 
 # ---------------------------------------------------------------- the logs

@@ -13,6 +13,7 @@ import pandas as pd
 
 from pushlab.metrics.push import ResponseTime
 from pushlab.utils.files import csv_text, json_text, write_bytes, write_text
+from pushlab.utils.issues import listed
 
 # The meaning of each metric, in the order of the tables; `pushlab.metrics.push` defines them.
 MEANING = {
@@ -91,10 +92,10 @@ class Scorecard:
     @property
     def about(self) -> str:
         """Challenge, user, judge and seeds in one line."""
-        more = f" and {len(self.seeds) - 1} more" if len(self.seeds) > 1 else ""
         return (
             f"challenge {self.challenge}, user {self.user}, {self.period} period, {self.count:,} notifications, "
-            f"answers by {self.judge} ({self.opening}), seed{'s' if more else ''} {self.seeds[0]}{more}"
+            f"answers by {self.judge} ({self.opening}), "
+            f"seed{'s' if len(self.seeds) > 1 else ''} {listed(self.seeds, 1)}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from pushlab.utils.files import csv_text, json_text, new_folder, write_text
 from pushlab.utils.issues import BadData, DataIssue, shorten
 from pushlab.utils.tables import read_raw_table
 
+MAX_SIZE = 200  # MB of a file; reading takes about 25 times as much memory
 RESULTS = "leaderboard.json"  # marks a folder of results
 MOODLE = "_[0-9]+_assignsubmission_file_.*"
 CANVAS = "(_LATE)?_[0-9]{3,}_[0-9]{3,}_.+"
@@ -70,6 +71,10 @@ def score_file(
     path = Path(path)
     agent = agent or path.stem
     file = file or path.name
+    size = path.stat().st_size / 1e6
+    if size > MAX_SIZE:
+        valid_values = f"the file has {size:,.0f} MB; the limit is {MAX_SIZE} MB"
+        raise BadData(DataIssue(file, valid_values=valid_values))
     table = read_raw_table(path, name=file)
     is_log = any(name.startswith("action.") for name in table)
     if is_log != (number == 2):
@@ -159,14 +164,15 @@ def score_folder(
     for name, files in tqdm(
         submissions, desc="scoring", unit="submission", disable=not progress
     ):
-        if len(files) != 1:
-            valid_values = f"the folder must contain one CSV file; it has {len(files)}"
-            faulty[name] = BadData(DataIssue(name, valid_values=valid_values))
-            continue
-        file = files[0].relative_to(folder).as_posix()
+        file = name
         try:
-            card = score_file(files[0], challenge, number, seed, name, file)
-            cards.append(card)
+            if len(files) != 1:
+                valid_values = (
+                    f"the folder must contain one CSV file; it has {len(files)}"
+                )
+                raise BadData(DataIssue(name, valid_values=valid_values))
+            file = files[0].relative_to(folder).as_posix()
+            cards.append(score_file(files[0], challenge, number, seed, name, file))
         except BadData as error:
             faulty[name] = error
         except Exception as error:
@@ -200,14 +206,13 @@ def save_scores(
         "scored": [card.to_dict() for card in sorted_cards],
         "faulty": {name: str(error) for name, error in faulty.items()},
     }
-    header = table.columns.tolist()
-    rows = table.round(DIGITS).values.tolist()
+    rows = [table.columns, *table.round(DIGITS).values.tolist()]
     with new_folder(folder, marker_file=RESULTS) as new:
         for name, error in faulty.items():
             write_text(new / "scorecards" / name / "issues.txt", f"{error}\n")
         for card in cards:
             card.save(new / "scorecards" / card.agent, bool(pictures))
-        write_text(new / "leaderboard.csv", csv_text([header, *rows]))
+        write_text(new / "leaderboard.csv", csv_text(rows))
         write_text(new / RESULTS, json_text(content))
         if sorted_cards and pictures is not False:
             write_picture(new / "leaderboard.png", sorted_cards)

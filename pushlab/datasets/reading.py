@@ -245,8 +245,7 @@ def _rules(schema):
     rules |= dict.fromkeys(
         DATES, ColumnRule(valid_values, _parse_dates, dtype="datetime64[us]")
     )
-    seconds = number_rule(0)._replace(valid_values="a number of seconds, 0 or more")
-    return rules | dict.fromkeys(SECONDS, seconds)
+    return rules | dict.fromkeys(SECONDS, number_rule(0))
 
 
 def _mapping_rule(

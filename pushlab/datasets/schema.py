@@ -188,7 +188,7 @@ class Feature:
 
 
 def _is_word(text):
-    return bool(text) and text.lower() != "nan"
+    return text.lower() not in ("", "nan") and not re.search(r"[\x00-\x1f]", text)
 
 
 class Features:

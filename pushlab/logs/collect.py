@@ -7,8 +7,10 @@ such a method `probabilities`. The features are the log's columns `obs.…` in t
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import pandas as pd
 
@@ -23,23 +25,21 @@ Policy = Callable[[np.ndarray], np.ndarray] | Any
 
 
 def collect(
-    env: str,
+    env: str | gym.Env,
     policy: Policy,
     episodes: int,
     seed: int = 0,
     actions: np.ndarray | None = None,
-    **kwargs: Any,
 ) -> pd.DataFrame:
     """Run a policy in an environment's native batch version and return the log, a DataFrame with one row per step.
 
     Args:
-        env: Id of an environment.
+        env: Id of an environment, or an environment of `gym.make`, whose arguments are taken.
         policy: The behaviour policy.
         episodes: Number of episodes. As in `rollout`, episode e has the seed `episode_seed(seed, e)`.
         seed: Seed of the environment and the policy.
         actions: Array (actions, …) with the environment's action for each of the policy's numbers; None if they are the
             same.
-        kwargs: Arguments of the environment.
 
     Columns: env, seed, episode, step, action (a number), reward, propensity, terminated, truncated, and
     `obs.<name>` (for dicts `obs.<key>.<name>`) and `last`, as in `rollout`.
@@ -48,14 +48,27 @@ def collect(
         ValueError: The policy's probabilities are below 0, or their sum is not 1.
 
     >>> from pushlab.agents.rec import SoftmaxItem
-    >>> log = collect("pushlab/RECEnv-v0", SoftmaxItem(np.eye(5)), episodes=2, seed=7, step_per_episode=3)
+    >>> items = gym.make("pushlab/RECEnv-v0", step_per_episode=3)
+    >>> log = collect(items, SoftmaxItem(np.eye(5)), episodes=2, seed=7)
     >>> log[["episode", "step"]].values.tolist()
     [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
-    """
-    import gymnasium as gym
 
+    In an environment with many actions, the policy chooses among some of them.
+
+    >>> phone = gym.make("pushlab/evalumap1-v0", user="mira")
+    >>> candidates = np.zeros((2, 7), int)
+    >>> log = collect(phone, lambda seen: np.full((len(seen), 2), 0.5), episodes=1, actions=candidates)
+    >>> len(log), log[["terminated", "truncated"]].sum().tolist()
+    (2866, [1, 0])
+    """
     validate_integer("episodes", episodes, 1)
-    envs: Any = gym.make_vec(env, num_envs=episodes, **kwargs)
+    spec: Any = env
+    if isinstance(env, gym.Env) and env.spec:
+        spec = copy(env.spec)
+        # The limit of steps is the world's own unless gym.make got another one.
+        if spec.max_episode_steps == env.get_wrapper_attr("world").max_steps:
+            spec.max_episode_steps = None
+    envs: Any = gym.make_vec(spec, num_envs=episodes)
     rng = agent_rng(seed)
     seeds = [episode_seed(seed, episode) for episode in range(episodes)]
     observations, _ = envs.reset(seed=seeds)
@@ -92,7 +105,7 @@ def collect(
         name: np.concatenate([table[name] for table in tables]) for name in tables[0]
     }
     log = pd.DataFrame(columns).sort_values(["episode", "step"], ignore_index=True)
-    log.insert(0, "env", env.split("/")[-1])
+    log.insert(0, "env", envs.unwrapped.spec.id.split("/")[-1])
     log.insert(1, "seed", seed)
     return log
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -35,14 +35,54 @@ RUN_COLUMNS = (
     "task",
     "params",
 )
-# Columns that `rollout` accepts as labels; the others have arguments.
-LABELS = [name for name in RUN_COLUMNS if name not in ("env", "agent", "seed")]
-RECORDS = ("steps", "episodes", "frames")
+
+AgentLike = Agent | Callable[..., Any]
+
+
+class Options(TypedDict, total=False):
+    """Further keywords of `rollout`, for type checkers. The last seven are labels."""
+
+    progress: bool
+    learn: bool
+    explore: bool
+    steps: int | None
+    first_episode: int
+    run: str
+    lifetime: int
+    phase: str
+    block: int
+    block_type: str
+    task: str
+    params: str
+
+
+@overload
+def rollout(
+    env: Any,
+    agent: AgentLike,
+    episodes: int = 1,
+    seed: int = 0,
+    *,
+    record: Literal["steps", "episodes"] = "steps",
+    **options: Unpack[Options],
+) -> pd.DataFrame: ...
+
+
+@overload
+def rollout(
+    env: Any,
+    agent: AgentLike,
+    episodes: int = 1,
+    seed: int = 0,
+    *,
+    record: Literal["frames"],
+    **options: Unpack[Options],
+) -> tuple[pd.DataFrame, list[list[Any]]]: ...
 
 
 def rollout(
     env: Any,
-    agent: Agent | Callable,
+    agent: AgentLike,
     episodes: int = 1,
     seed: int = 0,
     progress: bool = True,
@@ -87,7 +127,7 @@ def rollout(
     import gymnasium as gym
     from tqdm.auto import tqdm
 
-    validate_choice("record", record, RECORDS)
+    validate_choice("record", record, ("steps", "episodes", "frames"))
     validate_integer("episodes", episodes, 1)
     validate_integer("steps", 0 if steps is None else steps, 0)
     needs_close = isinstance(env, str)
@@ -180,11 +220,8 @@ def attach_log(error: BaseException, log: Callable[[], Any]) -> None:
 
 def _run_values(env, agent, seed, labels):
     """Return {column: value} of the columns that are constant over a run."""
-    unknown = sorted(set(labels) - set(LABELS))
-    if unknown:
-        raise ValueError(
-            f"there is no label {unknown[0]!r}; labels are {', '.join(LABELS)}"
-        )
+    for name in labels:
+        validate_choice("a keyword", name, Options.__annotations__)
     world = getattr(env.unwrapped, "world", None)
     name = type(env.unwrapped).__name__
     arguments = {}
@@ -217,7 +254,7 @@ def _json_value(value):
     """Return an argument of an environment as a value for JSON; an object becomes its name."""
     if isinstance(value, (list, tuple)):
         return [_json_value(part) for part in value]
-    if isinstance(value, (str, int, float, bool, type(None))):
+    if isinstance(value, (str, int, float, type(None))):
         return value
     return getattr(value, "name", repr(value))
 

@@ -26,6 +26,12 @@ from pushlab.utils.issues import BadData, DataIssue
 FORMULA_START = re.compile(
     "(^|[;\t\r\n\v\f\x85\u2028\u2029])(?=[ \xa0]*[=+\\-@\t\r＝＋－＠])"
 )
+OTHER_FORMATS = {  # by the first two bytes of a file
+    b"PK": "this is a zip archive or an Excel workbook",
+    b"\xd0\xcf": "this is an old Excel workbook",
+    b"\xff\xfe": "the text is UTF-16",
+    b"\xfe\xff": "the text is UTF-16",
+}
 FLAT_LIST = re.compile(r"\[\n\s+([^][{}]*?)\n\s+\]")  # in indented JSON
 
 
@@ -223,7 +229,9 @@ def read_text(path: Path | str, name: str | None = None) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
-        valid_values = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
+        problem = f"the text is not UTF-8 (byte {data[error.start]:#04x})"
+        problem = OTHER_FORMATS.get(data[:2], problem)
+        valid_values = f"{problem}; save it as text in UTF-8"
         raise BadData(
             DataIssue(name, line, valid_values=valid_values, unit="line")
         ) from None

@@ -5,7 +5,7 @@ can be corrected in one go.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ class DataIssue(NamedTuple):
         valid_values: Description of a valid value. If `value` is None, the whole message.
         unit: Kind of `row`: "row" of a table, "line" of a text, or "item" of a JSON list. Items are numbered from 0,
             and their columns are keys.
+        total_rows: Number of rows in the table, or None.
     """
 
     file: str
@@ -30,10 +31,11 @@ class DataIssue(NamedTuple):
     value: str | None = None
     valid_values: str = ""
     unit: str = "row"
+    total_rows: int | None = None
 
 
 class BadData(ValueError):
-    """Error for a file with issues, listed in `issues`. The message groups rows with the same column and value.
+    """Error for a file with issues, listed in `issues`. The message has one line for each kind of issue in a column.
 
     >>> print(BadData(DataIssue("a.csv", row, "noise", "loud", "low or high") for row in (2, 5)))
     2 issues:
@@ -41,40 +43,52 @@ class BadData(ValueError):
     """
 
     MAX_LINES = 100
-    MAX_ROWS = 12
 
     def __init__(self, issues: DataIssue | Iterable[DataIssue]):
         self.issues = (issues,) if isinstance(issues, DataIssue) else tuple(issues)
         super().__init__(self._message())
 
     def _message(self):
-        groups = defaultdict(list)
+        faults = defaultdict(list)
         for issue in self.issues:
-            groups[issue._replace(row=None)].append(issue.row)
+            faults[issue._replace(row=None, value=None)].append(issue)
         count = len(self.issues)
         lines = [f"{count:,} issue{'s' if count != 1 else ''}:"]
-        for issue, rows in list(groups.items())[: self.MAX_LINES]:
-            location = _location(issue, [row for row in rows if row is not None])
-            text = issue.valid_values
-            if issue.value is not None:
-                text = f"{shorten(issue.value, 200)!r} is not {text}"
-            lines.append(f"  {printable(location)}: {printable(text)}")
-        if len(groups) > self.MAX_LINES:
-            lines.append(f"  and {len(groups) - self.MAX_LINES:,} more")
+        for fault in list(faults)[: self.MAX_LINES]:
+            lines.append(f"  {printable(_line(fault, faults.pop(fault)))}")
+        if faults:
+            count = sum(map(len, faults.values()))
+            lines.append(f"  and {count:,} more")
         return "\n".join(lines)
 
 
-def _location(issue, rows):
-    location = issue.file
-    if issue.column is not None:
-        kind = "column" if issue.unit == "row" else "key"
-        location += f", {kind} {issue.column or '(no name)'}"
-    if rows:
-        unit = issue.unit + ("s" if len(rows) > 1 else "")
-        location += f", {unit} {', '.join(map(str, rows[: BadData.MAX_ROWS]))}"
-    if len(rows) > BadData.MAX_ROWS:
-        location += f" and {len(rows) - BadData.MAX_ROWS:,} more"
-    return location
+def _line(fault, issues):
+    """Return the line of a message for issues that differ in their rows and values only."""
+    line = fault.file
+    if fault.column is not None:
+        kind = "column" if fault.unit == "row" else "key"
+        line += f", {kind} {shorten(fault.column) or '(no name)'}"
+    rows = [issue.row for issue in issues if issue.row is not None]
+    if len(rows) == fault.total_rows > 1:
+        line += f", all {len(rows):,} {fault.unit}s"
+    elif rows:
+        line += f", {fault.unit}{'s' if len(rows) > 1 else ''} {listed(rows)}"
+    values = dict.fromkeys(issue.value for issue in issues)
+    if None in values:
+        return f"{line}: {fault.valid_values}"
+    words = listed([repr(shorten(value, 200)) for value in values])
+    return f"{line}: {words} {'is' if len(values) == 1 else 'are'} not {fault.valid_values}"
+
+
+def listed(items: Sequence[Any], length: int = 12) -> str:
+    """Return the first items as text, and the number of the others.
+
+    >>> listed([2, 5, 7], length=2)
+    '2, 5 and 1 more'
+    """
+    text = ", ".join(map(str, items[:length]))
+    n_others = len(items) - length
+    return f"{text} and {n_others:,} more" if n_others > 0 else text
 
 
 def raise_issues(issues: Iterable[DataIssue]) -> None:
@@ -101,7 +115,12 @@ def column_issues(
     values = np.asarray(values, dtype=object)
     return [
         DataIssue(
-            file, int(lines[row]), column, shorten(str(values[row])), valid_values
+            file,
+            int(lines[row]),
+            column,
+            shorten(str(values[row])),
+            valid_values,
+            total_rows=len(lines),
         )
         for row in np.flatnonzero(is_invalid)
     ]

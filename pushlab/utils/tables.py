@@ -23,7 +23,13 @@ import pandas as pd
 
 from pushlab.utils.arguments import range_text, suggestion
 from pushlab.utils.files import read_text
-from pushlab.utils.issues import BadData, DataIssue, column_issues, raise_issues
+from pushlab.utils.issues import (
+    BadData,
+    DataIssue,
+    column_issues,
+    raise_issues,
+    shorten,
+)
 
 MAX_INTEGER = 2**53  # larger integers aren't exact as floats
 
@@ -107,30 +113,42 @@ def read_raw_table(
 ) -> pd.DataFrame:
     """Return the table in a file, with all cells as text. Raises BadData if the file isn't a table.
 
-    Columns can also be separated by semicolons, as spreadsheets do in many languages.
+    Columns can also be separated by semicolons, as spreadsheets do in many languages, or by tabs. If the header has
+    blanks after separators, those of all rows are removed.
     """
     name = name or Path(str(path)).name
     text = read_text(path, name).rstrip("\r\n")
     first_line = text.partition("\n")[0]
-    if separator not in first_line and ";" in first_line:
-        separator = ";"
-    lines = csv.reader(io.StringIO(text), delimiter=separator)
+    if not first_line.strip():
+        raise BadData(
+            DataIssue(name, valid_values="the file is empty, or its first row is")
+        )
+    marks = [mark for mark in (separator, ";", "\t") if mark in first_line]
+    separator = marks[0] if marks else separator
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=separator,
+        skipinitialspace=f"{separator} " in first_line,
+        strict=True,
+    )
     rows = []
     issues = []
+    line = 1  # where the next row begins
     try:
-        header = next(lines)
-        for row in lines:
-            rows.append(row)
+        header = next(reader)
+        line = reader.line_num + 1
+        for row in reader:
             if len(row) != len(header):
-                valid_values = f"the row has {len(row)} fields and the header {len(header)}; the file may be cut off"
-                issues.append(
-                    DataIssue(name, lines.line_num, valid_values=valid_values)
+                valid_values = (
+                    f"the header has {len(header)} fields and the row {len(row)}; the file may be cut off, "
+                    "or a value with a comma may lack quotation marks"
                 )
-    except (StopIteration, csv.Error) as error:
-        valid_values = (
-            f"the file is not a table in UTF-8 ({str(error) or 'the file is empty'})"
-        )
-        raise BadData(DataIssue(name, valid_values=valid_values)) from None
+                issues.append(DataIssue(name, line, valid_values=valid_values))
+            rows.append(row)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        valid_values = f"a field is too long or has no closing quotation mark ({error})"
+        raise BadData(DataIssue(name, line, valid_values=valid_values)) from None
     raise_issues(issues)
     return pd.DataFrame(rows, columns=header, dtype=str)
 
@@ -154,6 +172,9 @@ def try_convert_columns(
     allow_extra: bool = True,
 ) -> tuple[pd.DataFrame, list[DataIssue]]:
     """Return a table of text with its valid columns converted, and all issues."""
+    if not set(table) & set(rules):
+        valid_values = f"the header has none of the columns {', '.join(rules)}; it is {shorten(', '.join(table), 200)}"
+        return table, [DataIssue(name, 1, valid_values=valid_values)]
     is_repeated = table.columns.duplicated()
     issues = [
         DataIssue(name, 1, column, valid_values="the column occurs twice")

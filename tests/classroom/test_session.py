@@ -322,7 +322,7 @@ def test_uploads_are_few_and_faulty_or_repeated_files_do_not_count(
     monkeypatch.setattr("pushlab_classroom.session.MAX_UPLOADS", 2)
     first = session.upload(reds, answers_csv(session.folder))
     assert session.upload(reds, answers_csv(session.folder)) == first
-    with pytest.raises(BadData, match="priority, rows 2, 3"):
+    with pytest.raises(BadData, match="priority, all .* rows"):
         session.upload(reds, answers_csv(session.folder, priority="urgent"))
     assert (
         session.upload(reds, answers_csv(session.folder, ongoing="True"))["left"] == 0

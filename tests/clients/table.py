@@ -432,7 +432,7 @@ def discrete_log(name, **settings):
     def policy(observations):
         return uniform_probabilities(observations, len(codes))
 
-    log = collect(name, policy, 1, actions=codes, **settings)
+    log = collect(gym.make(name, **settings), policy, 1, actions=codes)
     return log, "collect(id, policy, episodes, actions=candidates)"
 
 
