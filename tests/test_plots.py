@@ -124,7 +124,6 @@ UNITS = CausalData(
     TREATED,
     np.zeros(40),
     propensity=np.where(TREATED, 0.72, 0.31),
-    description="a made-up log",
 )
 VALUES = table(
     """estimator,     value, low,  high

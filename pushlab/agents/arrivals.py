@@ -182,15 +182,15 @@ class NotificationLearner(Agent):
 
     def describe(self, codes, observation):
         """Return the description of a notification (its codes) in the context of an observation."""
-        raise NotImplementedError(f"{type(self).__name__} has no method describe")
+        raise NotImplementedError
 
     def action_values(self, description):
         """Return the values of show, dismiss and cache."""
-        raise NotImplementedError(f"{type(self).__name__} has no method action_values")
+        raise NotImplementedError
 
     def update_value(self, description, action, target):
         """Move the value of an action towards a target."""
-        raise NotImplementedError(f"{type(self).__name__} has no method update_value")
+        raise NotImplementedError
 
     def act(self, observation, info, explore=True):
         if self._last_step is not None:  # `learn` wasn't called

@@ -18,18 +18,12 @@ class LifelongAgent(Agent):
 
     Args:
         make: Function without arguments that returns a new learner.
-        name: Label in logs and pictures.
     """
 
     propensity = property(lambda self: getattr(self.learner, "propensity", None))
 
-    def __init__(
-        self,
-        make: Callable[[], Agent],
-        name: str | None = None,
-    ):
+    def __init__(self, make: Callable[[], Agent]):
         self.make = validate_callable("make", make)
-        self.name = name or self.name
         self.learner = make()
 
     def begin(self, env, seed):
@@ -71,8 +65,8 @@ class TaskAwareAgent(LifelongAgent):
 
     name = "one a task"
 
-    def __init__(self, make, name=None):
-        super().__init__(make, name)
+    def __init__(self, make):
+        super().__init__(make)
         self.task = ""  # before any task
         self.learners = {"": self.learner}
 
@@ -119,8 +113,8 @@ class TaskInferringAgent(LifelongAgent):
     surprise = 5.0
     state_attributes = {"current_user": int, "recent": list, "inferred_users": list}
 
-    def __init__(self, make, name=None):
-        super().__init__(make, name)
+    def __init__(self, make):
+        super().__init__(make)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.current_user = 0
         self.recent = []

@@ -79,8 +79,8 @@ class ODEUnits:
         for name, dose in experiment.treatment.items():
             validate_choice(f"an intervention of {model.name}", name, bounds)
             validate_number(name, dose, *bounds[name])
-        variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
-        for name in (experiment.confounder, *variables):
+        observed = (experiment.confounder, *experiment.covariates)
+        for name in (*observed, *experiment.hidden):
             validate_choice(f"a variable of {model.name}", name, model.names)
         zeros = np.zeros((1, len(model.names)))
         for quantity in (experiment.outcome, experiment.mediator):
@@ -196,8 +196,8 @@ class CreditUnits:
             published = candidates[published]
         self.theta = validate_array("treatment: published", published, (len(WEIGHTS),))
         validate_choice("outcome", experiment.outcome, ("approved", "score"))
-        variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
-        for name in (experiment.confounder, *variables):
+        observed = (experiment.confounder, *experiment.covariates)
+        for name in (*observed, *experiment.hidden):
             validate_choice("a feature of people", name, FEATURES)
         validate_choice("mediator", experiment.mediator, self.config.changeable)
 

@@ -459,7 +459,10 @@ def compare_policies(
     for row, (name, line) in enumerate(table.iterrows()):
         dots = np.sort(scores.loc[name].dropna())
         colour = styles[name][0]
-        ax.scatter(dots, row + _jitter(len(dots)), s=20, color=colour, alpha=0.4)
+        # So that dots with equal scores don't hide each other.
+        jitter = 0.5 * (np.arange(len(dots)) * 0.618 % 1 - 0.5)
+        y = row + jitter * (len(dots) > 1)
+        ax.scatter(dots, y, s=20, color=colour, alpha=0.4)
         interval = line[["low", "high"]]
         hollow = str(name).lower() == RANDOM_AGENT
         draw_mean(ax, styles[name], line["mean"], row, interval, hollow=hollow)
@@ -468,13 +471,6 @@ def compare_policies(
     label_rows(ax, table.index, means, colours)
     ax.tick_params(axis="y", pad=12)
     return ax.figure
-
-
-def _jitter(count):
-    """Return vertical offsets, so that dots with equal scores don't hide each other."""
-    if count < 2:
-        return np.zeros(count)
-    return 0.5 * ((np.arange(count) * 0.618) % 1 - 0.5)
 
 
 @house_style()

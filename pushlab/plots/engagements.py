@@ -301,7 +301,6 @@ def label_cells(ax: Axes, table: pd.DataFrame) -> None:
 
 MAX_LANES = 8  # apps with their own lane in `day_lanes`
 CHECK = Path([(-1, -0.1), (-0.3, -0.8), (1, 0.8)])
-CROSS = "x"
 
 
 def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
@@ -428,7 +427,7 @@ def _draw_outcomes(ax, row, hours, is_opened):
     hours = np.clip(hours, 0, 24)
     for mask, colour, face, symbol, symbol_colour in (
         (is_opened, OPENED, OPENED, CHECK, PAPER),
-        (~is_opened, DISMISSED, PAPER, CROSS, DISMISSED),
+        (~is_opened, DISMISSED, PAPER, "x", DISMISSED),
     ):
         if not mask.any():
             continue

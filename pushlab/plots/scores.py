@@ -13,11 +13,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pushlab.metrics.estimate import (
+    half_width,
     interquartile_mean,
     score_matrices,
     stratified_interval,
 )
-from pushlab.metrics.estimate.intervals import half_width
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,

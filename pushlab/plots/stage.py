@@ -8,7 +8,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -89,7 +89,7 @@ class Stage:
         size: float = TEXT_SIZE,
         colour: str = INK,
         weight: str = "normal",
-        align: Literal["left", "center", "right"] = "left",
+        align: str = "left",
         z: float = 10,
     ) -> Text:
         """Write text with its capitals centred on y."""
@@ -115,7 +115,7 @@ class Stage:
         x: float,
         y: float,
         text: str,
-        align: Literal["left", "center", "right"] = "left",
+        align: str = "left",
     ) -> Text:
         """Write a small grey label of an axis or a panel."""
         return self.text(x, y, text, SMALL_SIZE, TEXT, align=align)
@@ -132,7 +132,6 @@ class Stage:
         line: float = 1.0,
         dash: Any = "-",
         z: float = 2,
-        **options: Any,
     ) -> FancyBboxPatch:
         """Draw a rectangle with round corners; x, y is its upper left corner."""
         radius = min(radius, width / 2, height / 2)
@@ -145,7 +144,6 @@ class Stage:
             ec=edge or "none",
             lw=line if edge else 0,
             ls=dash,
-            **options,
         )
         return self._add(box, z)
 
@@ -158,7 +156,6 @@ class Stage:
         edge: Any = "none",
         line: Any = 0,
         z: float = 5,
-        **options: Any,
     ) -> PathCollection:
         """Draw a path at each of the points (x, y).
 
@@ -177,7 +174,6 @@ class Stage:
             ec=edge,
             lw=line,
             capstyle="round",
-            **options,
         )
         stamps.set(transform=IdentityTransform(), zorder=z)
         return self.figure.add_artist(stamps)

@@ -49,14 +49,6 @@ from pushlab.utils.arguments import require, validate_integer, validate_number
 from pushlab.utils.files import data_dir, json_text, new_folder, read_json, write_text
 from pushlab.utils.seeds import draw_uniforms, quantile
 
-__all__ = [
-    "headroom",
-    "make_user",
-    "write_shipped_users",
-    "write_catalogue",
-    "write_user",
-]
-
 MICROSECONDS_PER_SECOND = 1_000_000
 SCHEMA = "evalumap2019"
 HANDOUT = "handout"  # the folder for students in a folder of private users

@@ -152,10 +152,8 @@ def doubly_robust(
         Jiang & Li (2016), Doubly robust off-policy value evaluation for reinforcement learning, ICML; with
         cross-fitting, Kallus & Uehara (2020), Double reinforcement learning, JMLR 21.
     """
-    rewards, ratios = _validate_pair(rewards, ratios)
-    action_values = np.asarray(action_values, float)
-    values = np.asarray(values, float)
-    weights = np.cumprod(ratios, axis=1)
+    arrays = (rewards, ratios, action_values, values)
+    rewards, weights, action_values, values = _with_weights(*arrays)
     errors = weights * (rewards - action_values)
     corrected = errors + _previous_weights(weights) * values
     ess = effective_sample_size(weights[:, -1])
@@ -235,11 +233,7 @@ def _adapted_doubly_robust(arrays, discount, level, adapt, power, setting):
         power: Power of the weights that has the unit of the setting.
         setting: None selects the setting with the smallest variance plus squared bias.
     """
-    rewards, ratios, action_values, values = arrays
-    rewards, ratios = _validate_pair(rewards, ratios)
-    action_values = np.asarray(action_values, float)
-    values = np.asarray(values, float)
-    weights = np.cumprod(ratios, axis=1)
+    rewards, weights, action_values, values = _with_weights(*arrays)
     next_values = np.hstack([values[:, 1:], np.zeros((len(values), 1))])
     errors = rewards + discount * next_values - action_values
 
@@ -304,11 +298,9 @@ def magic(
     Source:
         Thomas & Brunskill (2016), Data-efficient off-policy policy evaluation for reinforcement learning, ICML.
     """
-    robust = doubly_robust(rewards, ratios, action_values, values, discount, level)
-    rewards, ratios = _validate_pair(rewards, ratios)
-    action_values = np.asarray(action_values, float)
-    values = np.asarray(values, float)
-    weights = np.cumprod(ratios, axis=1)
+    arrays = (rewards, ratios, action_values, values)
+    robust = doubly_robust(*arrays, discount, level)
+    rewards, weights, action_values, values = _with_weights(*arrays)
     discounts = discount ** np.arange(rewards.shape[1])
     errors = discounts * (rewards - action_values)
     previous = _previous_weights(weights)
@@ -397,6 +389,13 @@ def _validate_pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
     )
     require((ratios >= 0).all(), "a ratio of probabilities must not be below 0")
     return rewards, ratios
+
+
+def _with_weights(rewards, ratios, action_values, values):
+    """Return rewards, weights up to each step, action values and values as valid arrays (episodes, steps)."""
+    rewards, ratios = _validate_pair(rewards, ratios)
+    weights = np.cumprod(ratios, axis=1)
+    return rewards, weights, np.asarray(action_values, float), np.asarray(values, float)
 
 
 def _returns(rewards, discount):
