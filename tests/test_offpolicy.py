@@ -221,11 +221,11 @@ def test_cross_fitted_values_are_ridge_regressions_of_the_other_folds(features):
         log, lambda seen: np.full((60, 2), [0.3, 0.7])
     )
     found = offpolicy.cross_fitted_values(
-        episodes, folds=3, features=features, penalty=2.0, seed=5
+        episodes, features=features, penalty=2.0, seed=5
     )
     described = features(episodes.observations[:, 0])[:, 1:]
-    fold = np.random.default_rng(5).permutation(60) % 3
-    for held_out in range(3):
+    fold = np.random.default_rng(5).permutation(60) % 5
+    for held_out in range(5):
         train = fold != held_out
         scaled = described - described[train].mean(axis=0)
         scaled = np.column_stack([np.ones(60), scaled / described[train].std(axis=0)])

@@ -364,17 +364,11 @@ class QTable(NotificationLearner):
         rows = []
         for situation, (values, visits) in sorted(self.situations.items()):
             hand, _, time = situation.rpartition("\t")
-            row = {
-                "hand": hand,
-                "time": time,
-                "visits": sum(visits),
-            }
-            visited = [action for action in range(3) if visits[action]]
-            for action in range(3):
-                row[ACTIONS[action]] = values[action] if visits[action] else np.nan
-            row["best"] = ACTIONS[max(visited, key=values.__getitem__)]
-            rows.append(row)
-        return pd.DataFrame(rows)
+            tried = np.where(visits, values, np.nan)
+            best = ACTIONS[np.nanargmax(tried)]
+            rows.append((hand, time, sum(visits), *tried, best))
+        columns = ["hand", "time", "visits", *ACTIONS[:3], "best"]
+        return pd.DataFrame(rows, columns=columns)
 
 
 @compiled

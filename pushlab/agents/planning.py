@@ -26,7 +26,7 @@ class Constant(Deterministic):
     def __init__(
         self,
         action: Any,
-        name: str | None = None,
+        name: str = "",
     ):
         self.action = action
         self.name = name or f"always {action}"

@@ -117,7 +117,7 @@ def estimate(
 
 def compare(
     data: CausalData,
-    estimators: Sequence | None = None,
+    estimators: Sequence = (),
     truth: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
@@ -126,7 +126,7 @@ def compare(
 
     Args:
         data: CausalData.
-        estimators: Estimators to compare. None takes the four of `standard_estimators()`.
+        estimators: Estimators to compare, by default the four of `standard_estimators()`.
         truth: The true effect. None takes the mean effect on these units.
         resamples, seed: As in `estimate`.
 

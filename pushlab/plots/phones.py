@@ -119,11 +119,10 @@ def _feature_texts(features, labels):
     Args:
         labels: Replacements of values, {feature: {value: text}}.
     """
-    texts = {}
-    for feature, value in features.items():
-        label = labels.get(feature, {}).get(str(value), value)
-        texts[feature] = format_value(label)
-    return texts
+    return {
+        feature: format_value(labels.get(feature, {}).get(str(value), value))
+        for feature, value in features.items()
+    }
 
 
 def _texts_by_role(context, labels):
@@ -192,8 +191,8 @@ def phone(
     Returns:
         A figure of 9 x 4.2 inches.
     """
-    frame = last_frame(frames)
-    labels = frame.get("labels") or {}
+    frame = {"labels": {}, **last_frame(frames)}
+    labels = frame["labels"]
     pushes = [frame["push"] for frame in frames if frame["push"]]
     last = pushes[-1] if pushes and not choosing else None
     context = last["context"] if last else frame["context"] or {}
@@ -380,7 +379,7 @@ def _draw_screen(
     choosing,
 ):
     """Draw the clock, the card of the last push and those of two earlier ones."""
-    labels = frame.get("labels") or {}
+    labels = frame["labels"]
     day = texts.get("day", "")
     time = texts.get("time", "")
     _draw_phone(stage, 380, day[:3] if day.isalpha() else "", texts)
@@ -633,7 +632,7 @@ def inbox(
     Returns:
         A figure of 9 x 4.6 inches.
     """
-    frame = last_frame(frames)
+    frame = {"labels": {}, **last_frame(frames)}
     midnight = DAY * int((frame["now"] - _is_over(frame)) // DAY)
     time = clock_time(frame["now"] - midnight)
     title = truncate_to_width(_inbox_title(frame, time), 608, TITLE_SIZE, "bold")
@@ -691,7 +690,7 @@ def _inbox_title(frame, time):
         result = ACTION_RESULTS.get(last["action"], "")
     if not subject:
         return f"Nothing is in hand at {time}"
-    topic = _topic(subject["notification"], frame.get("labels") or {})
+    topic = _topic(subject["notification"], frame["labels"])
     return one_line(f"The {topic} notification {result}")
 
 
@@ -715,8 +714,7 @@ def _inbox_subtitle(frame, agent):
 
 def _draw_inbox_screen(stage, frame, time, agent, choosing):
     """Draw the day, the place, the card in hand with its actions, and the last two finished notifications."""
-    labels = frame.get("labels") or {}
-    texts = _texts_by_role(frame["context"], labels)
+    texts = _texts_by_role(frame["context"], frame["labels"])
     _draw_phone(stage, 420, time, texts)
     day = truncate_to_width(
         one_line(f"{_day_name(frame, texts)} {time}"), 166, TEXT_SIZE, "bold"
@@ -781,7 +779,7 @@ def _draw_finished(stage, frame):
             stage,
             284 + 58 * row,
             event["notification"],
-            frame.get("labels") or {},
+            frame["labels"],
             _duration(frame["now"] - minute),
             "shown" if outcome == "pending" else outcome,
         )
@@ -802,8 +800,7 @@ def _draw_card_in_hand(stage, frame, item, state, colour):
         if item["deferrals"]:
             age = f"{age}, put off {item['deferrals']}×"
         stage.label(right, 123, age, align="right")
-    labels = frame.get("labels") or {}
-    _draw_app(stage, CARD + 10, 137, item["notification"], labels, 126)
+    _draw_app(stage, CARD + 10, 137, item["notification"], frame["labels"], 126)
     stage.line([(CARD + 12, 179), (right, 179)], LINE, 0.8, z=7)
 
 
@@ -829,7 +826,7 @@ def _draw_cache(stage, frame):
     The first card is framed; check-cache takes it next.
     """
     cache = frame["cache"]
-    labels = frame.get("labels") or {}
+    labels = frame["labels"]
     stage.box(LEFT, 74, RIGHT - LEFT, 112, 12, SOFT)
     stage.label(LEFT + 14, 90, "cache")
     if not cache:

@@ -128,7 +128,7 @@ class Stage:
         height: float,
         radius: float = 8,
         fill: str = SURFACE,
-        edge: str | None = None,
+        edge: str = "",
         line: float = 1.0,
         dash: Any = "-",
         z: float = 2,

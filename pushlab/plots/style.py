@@ -593,22 +593,14 @@ def draw_vertical_line(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) ->
 # ---------------------------------------------------------------- text
 
 
-@functools.cache
-def _font(size, weight):
-    return FontProperties(family=FONT, weight=weight, size=size)
-
-
-@functools.cache
-def _text_renderer():
-    return RendererAgg(1, 1, DPI)
+_TEXT_RENDERER = RendererAgg(1, 1, DPI)
 
 
 @functools.lru_cache(maxsize=8192)
 def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line of text in hundredths of an inch."""
-    font = _font(size, weight)
-    renderer = _text_renderer()
-    width, _, _ = renderer.get_text_width_height_descent(text, font, ismath=False)
+    font = FontProperties(family=FONT, weight=weight, size=size)
+    width, *_ = _TEXT_RENDERER.get_text_width_height_descent(text, font, ismath=False)
     return width * 100 / DPI
 
 

@@ -384,7 +384,15 @@ def _panel(trajectory, name, lines, unit=1, share=1, baseline="", is_rate=False)
             values = trajectory.baseline[variable]
             curves.append((values, "nothing done", colour, DOTS))
     times = trajectory.values["time"]
-    drawn = [_panel_line(times, unit, is_rate, *curve) for curve in curves]
+    drawn = []
+    for values, label, colour, dash in curves:
+        x = times
+        if is_rate:
+            values = np.diff(values) / np.diff(times)
+            x = times[1:]
+        values = values / unit
+        label += "".join(f" {format_number(last)}" for last in values[-1:])
+        drawn.append((x, values, label, colour, dash))
     all_values = np.concatenate([line[1] for line in drawn])
     low = 0.0
     high = max(all_values, default=0.0) or 1.0
@@ -396,16 +404,6 @@ def _panel(trajectory, name, lines, unit=1, share=1, baseline="", is_rate=False)
     if len(lines) == 1:
         goal = trajectory.goal.get(next(iter(lines)))
     return Panel(name, drawn, (low, high), share, is_log, goal)
-
-
-def _panel_line(times, unit, is_rate, values, label, colour, dash):
-    """Return a line of a panel, labelled with its last value."""
-    if is_rate:
-        values = np.diff(values) / np.diff(times)
-        times = times[1:]
-    values = values / unit
-    label += "".join(f" {format_number(last)}" for last in values[-1:])
-    return times, values, label, colour, dash
 
 
 def _draw_trajectory(trajectory, panels, width, title, subtitle, *notes, as_bars=False):
@@ -428,8 +426,8 @@ def _draw_trajectory(trajectory, panels, width, title, subtitle, *notes, as_bars
 @house_style()
 def patient(
     episode: Any,
-    model: Mapping | None = None,
-    goal: Mapping | None = None,
+    model: Mapping = {},
+    goal: Mapping = {},
     title: str = "",
     subtitle: str = "",
     agent: str = "",

@@ -85,7 +85,7 @@ def read_table(
     path: Path | str,
     rules: Mapping[str, ColumnRule],
     allow_extra: bool = True,
-    name: str | None = None,
+    name: str = "",
 ) -> pd.DataFrame:
     """Return the table in a file, with converted columns.
 
@@ -103,7 +103,7 @@ def read_table(
 
 
 def read_raw_table(
-    path: Path | str, separator: str = ",", name: str | None = None
+    path: Path | str, separator: str = ",", name: str = ""
 ) -> pd.DataFrame:
     """Return the table in a file, with all cells as text. Raises BadData if the file isn't a table.
 

@@ -405,8 +405,8 @@ def score_matrices(
 
 def score_table(
     scores: Mapping[str, ArrayLike],
-    statistics: Mapping[str, Callable] | None = None,
-    against: str | None = None,
+    statistics: Mapping[str, Callable] = {},
+    against: str = "",
     level: float = 0.95,
     shared_seeds: bool = False,
 ) -> pd.DataFrame:
@@ -415,7 +415,7 @@ def score_table(
     Args:
         scores: {agent: array (runs, tasks)}, normalised if tasks differ in their scales: for example 0 for chance and 1
             for the best known score.
-        statistics: {name: function of scores}. None selects the interquartile mean and the optimality gap or, against
+        statistics: {name: function of scores}. The default is the interquartile mean and the optimality gap or, against
             another agent, the probability of improvement. The gap is the distance from a score of 1, which has no
             meaning for raw returns: it is left out if all scores of all agents are above 1.
         against: The agent with which all others are compared: statistics are functions of an agent's scores and of its
@@ -435,11 +435,10 @@ def score_table(
     """
     _validate(scores)
     baseline = None
-    if against is not None:
+    if against:
         validate_choice("against", against, scores)
         baseline = scores[against]
-    if statistics is None:
-        statistics = _default_statistics(scores, against)
+    statistics = statistics or _default_statistics(scores, against)
     rows = []
     for name, function in statistics.items():
         for agent, values in scores.items():
@@ -454,7 +453,7 @@ def score_table(
 
 def _default_statistics(scores, against):
     """Return {name: function} of the statistics that `score_table` computes by default."""
-    if against is not None:
+    if against:
         name = f"probability of improvement over {against}"
         return {name: probability_of_improvement}
     statistics = {"interquartile mean": interquartile_mean}

@@ -391,7 +391,7 @@ def _validate_pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
     return rewards, ratios
 
 
-def _with_weights(rewards, ratios, action_values, values):
+def _with_weights(rewards, ratios, action_values, values) -> tuple[np.ndarray, ...]:
     """Return rewards, weights up to each step, action values and values as valid arrays (episodes, steps)."""
     rewards, ratios = _validate_pair(rewards, ratios)
     weights = np.cumprod(ratios, axis=1)

@@ -13,7 +13,6 @@ from pushlab.utils.arguments import (
     require_columns,
     require_rows,
     validate_callable,
-    validate_integer,
     validate_number,
 )
 
@@ -176,12 +175,11 @@ def quadratic_or_linear(observations: np.ndarray) -> np.ndarray:
 def cross_fitted_values(
     episodes: Episodes,
     discount: float = 1.0,
-    folds: int = FOLDS,
     features: Callable = quadratic_or_linear,
     penalty: float = 1.0,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, fitted on the other folds.
+    """Return Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, fitted on the other of five folds.
 
     Fitted Q evaluation from the last step backwards. For each step and action a ridge regression predicts the reward
     plus the next step's V̂ from a 1 and the features of the observation. Features are standardised first (mean 0 and
@@ -190,7 +188,6 @@ def cross_fitted_values(
     Args:
         episodes: The log.
         discount: Discount factor, 0 to 1.
-        folds: Number of folds, at most one per episode.
         features: Function of the observations of all rows (rows, features) that returns features (rows, any number).
         penalty: Penalty of the ridge regression.
         seed: Seed of the folds.
@@ -199,12 +196,11 @@ def cross_fitted_values(
         Le, Voloshin & Yue (2019), Batch policy learning under constraints, ICML (fitted Q evaluation).
     """
     n_episodes, n_steps = episodes.rewards.shape
-    validate_integer("folds", folds, 2, n_episodes)
-    fold = np.random.default_rng(seed).permutation(n_episodes) % folds
+    fold = np.random.default_rng(seed).permutation(n_episodes) % FOLDS
     rows = episodes.observations.reshape(n_episodes * n_steps, -1)
     inputs = features(rows).reshape(n_episodes, n_steps, -1)
     action_values = np.zeros(episodes.target.shape)
-    for number_of_fold in range(folds):
+    for number_of_fold in range(FOLDS):
         is_train = fold != number_of_fold
         next_values = np.zeros(n_episodes)
         for step in reversed(range(n_steps)):
