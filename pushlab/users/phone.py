@@ -253,9 +253,9 @@ def simulate_arrivals(
     posted = times[burst] + delay - delay[first]
     order = np.argsort(posted, kind="stable")
     levels = np.minimum(updates[burst] + position, len(UPDATE_LEVELS) - 1)
-    features = {name: values[burst[order]] for name, values in features.items()}
-    features["numberOfUpdates"] = UPDATE_LEVELS[levels[order]]
-    return posted[order], features
+    columns = {name: values[burst[order]] for name, values in features.items()}
+    columns["numberOfUpdates"] = UPDATE_LEVELS[levels[order]]
+    return posted[order], columns
 
 
 def _burst_times(person, seed, days, likings):
