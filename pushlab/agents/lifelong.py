@@ -6,8 +6,10 @@ answers.
 """
 
 from collections.abc import Callable, Sequence
-from math import lgamma
 from typing import Any
+
+import numpy as np
+from scipy.special import betaln
 
 from pushlab.agents.protocol import Agent
 from pushlab.utils.arguments import validate_callable
@@ -199,10 +201,6 @@ def log_likelihood(
     >>> round(math.exp(log_likelihood((1, 0), (0, 0))), 3), round(math.exp(log_likelihood((2, 0), (8, 0))), 3)
     (0.5, 0.818)
     """
-    a = previous[0] + 1
-    b = previous[1] + 1
-    opened, not_opened = answers
-    before = lgamma(a + b) - lgamma(a) - lgamma(b)
-    after = before + lgamma(a + opened) + lgamma(b + not_opened)
-    total = a + b + opened + not_opened
-    return after - lgamma(total)
+    before = np.add(previous, 1)
+    after = before + answers
+    return float(betaln(*after) - betaln(*before))

@@ -61,7 +61,7 @@ class Experiment:
         strength: Increase of the log-odds of treatment per standard deviation of the confounder.
         hidden: Variables that `unobserved` hides: the confounder, and proxies such as the capital that caused a
             pollution. By default only the confounder.
-        world_arguments: {argument: value} of the simulator: config, preset; for credit also people.
+        world_arguments: {argument: value} of the simulator: changes of its parameters, preset; for credit also people.
         logarithms: Whether covariates are logarithms; None takes the model's default.
         description: The treatment and the outcome in words.
     """

@@ -48,11 +48,6 @@ class Units(NamedTuple):
         return self.outcomes[:, 1] - self.outcomes[:, 0]
 
 
-def _make_config(make, config=None, preset=None):
-    """Return the parameters that an experiment's `world_arguments` name."""
-    return make(config, preset)
-
-
 class ODEUnits:
     """Draws units of a dynamical model. Both potential outcomes of all units are simulated in one batch."""
 
@@ -60,7 +55,7 @@ class ODEUnits:
         self.experiment = experiment
         self.model = model = load_model(experiment.model)
         self.names = model.levels
-        self.config = _make_config(model.config, **experiment.world_arguments)
+        self.config = model.config(**experiment.world_arguments)
         self.logarithms = experiment.logarithms
         if self.logarithms is None:
             self.logarithms = model.logarithmic
@@ -188,7 +183,7 @@ class CreditUnits:
         self.experiment = experiment
         arguments = dict(experiment.world_arguments)
         self.people = load_borrowers(arguments.pop("people", None))
-        self.config = _make_config(credit_config, **arguments)
+        self.config = credit_config(**arguments)
         published = experiment.treatment.get("published")
         if isinstance(published, str):
             candidates = candidate_classifiers(self.people, self.config)

@@ -357,7 +357,7 @@ def draw_last_outcomes(
     points = np.column_stack([xs, ys])
     last = np.array(outcomes[-20:])
     count = len(last)
-    for kind in set(outcomes[-20:]):
+    for kind in set(last):
         mark(stage, kind, points[:count][last == kind], radius)
     stage.stamp(CIRCLE, points[count:], radius - 0.6, PAPER, LINE, 1.2)
 

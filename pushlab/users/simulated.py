@@ -152,7 +152,7 @@ class SimulatedUser(Judge):
         Raises:
             ValueError: The truth has a feature or a value that the schema lacks.
         """
-        truth = user.truth or {}
+        truth = user.truth
         schema = user.schema
         context = _one_hot_weights(schema.context, truth["context"])
         notification = _one_hot_weights(schema.notification, truth["notification"])
