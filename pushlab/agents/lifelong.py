@@ -201,6 +201,6 @@ def log_likelihood(
     >>> round(math.exp(log_likelihood((1, 0), (0, 0))), 3), round(math.exp(log_likelihood((2, 0), (8, 0))), 3)
     (0.5, 0.818)
     """
-    before = np.add(previous, 1)
+    before = np.add(previous[:2], 1)
     after = before + answers
     return float(betaln(*after) - betaln(*before))
