@@ -231,6 +231,7 @@ def response_time(seconds: ArrayLike) -> ResponseTime:
     >>> response_time([0.1, 0.3, 0.2, 4.0])
     ResponseTime(median=0.25, p95=4.0)
     """
+    seconds = np.asarray(seconds, float)
     median = np.median(seconds)
     p95 = np.quantile(seconds, 0.95, method="inverted_cdf")
     return ResponseTime(float(median), float(p95))
