@@ -326,10 +326,7 @@ def _score_each(submissions, arguments, folder, pictures):
     if faulty:
         count = len(cards) + len(faulty)
         echo(f"{len(faulty)} of {count} submissions could not be scored", err=True)
-        issues = []
-        for error in faulty.values():
-            issues += error.issues
-        raise BadData(issues)
+        raise BadData(sum((error.issues for error in faulty.values()), []))
 
 
 app.command("sweep", rich_help_panel="Research")(sweep_command)
@@ -383,12 +380,11 @@ def make_user(
     )
 
 
-LISTS = ("users", "agents", "envs")
-
-
 @app.command("list", rich_help_panel="More")
 def list_names(
-    kind: Annotated[str, typer.Argument(help="What to list.", **one_of(LISTS))],
+    kind: Annotated[
+        str, typer.Argument(help="What to list.", **one_of(("users", "agents", "envs")))
+    ],
 ):
     """List the users, agents or environments of pushlab.
 

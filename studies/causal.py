@@ -17,7 +17,7 @@ writes five tables, in about half an hour on one core:
 
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -33,10 +33,11 @@ from pushlab.causal import (
     CausalData,
     DifferenceInMeans,
     DoublyRobust,
+    Experiment,
     InverseWeighting,
     RegressionAdjustment,
+    compare,
     experiment,
-    repeat_estimates,
     summary,
 )
 from pushlab.experiments.cells import Cell, run_cells
@@ -45,6 +46,8 @@ from pushlab.utils.seeds import episode_seed
 MODELS = ("hiv", "lotka_volterra", "opioid", "zika", "world3", "credit")
 SIMULATOR = "zika"  # of nuisances, clips and policies
 UNITS = 500
+POPULATION_SIZE = 50_000  # units for the true effect
+POPULATION_SEED = 2021
 DRAWS = 200
 FEWER_DRAWS = 100
 SIZES = (50, 100, 200, 400, 800, 1600)
@@ -56,6 +59,49 @@ TRAINING_UNITS = 1000  # in a log
 EVALUATION_UNITS = 2000
 LEARNERS = ("regression", "curved regression", "doubly robust")
 TREE_DEPTH = 3  # of a policy
+
+
+def population_effect(trial: Experiment) -> float:
+    """Return the mean effect over 50,000 units, an approximation to that of the population.
+
+    Its standard error is the standard deviation of the effects, divided by the square root of 50,000.
+    """
+    rng = np.random.default_rng(POPULATION_SEED)
+    return float(trial.units(POPULATION_SIZE, rng).effects.mean())
+
+
+def repeat_estimates(
+    model: Any = "hiv",
+    kind: str = "confounded",
+    n: int = 500,
+    draws: int = 200,
+    estimators: Any = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Estimate the effect on many data sets of one kind.
+
+    Args:
+        model: A simulator's name or an Experiment.
+        kind: "randomised", "confounded", "unobserved" or "mediated".
+        n: Number of units in a data set.
+        draws: Number of data sets. Data set i has the seed `episode_seed(seed, i)`, which is `seed` for the first.
+        estimators, resamples: As in `compare`.
+
+    Returns:
+        DataFrame with a row for each draw and estimator: the columns of `compare`, where truth is the mean effect in
+        the population; kind, n, draw, and sample_effect (mean effect on the units of the draw).
+    """
+    trial = experiment(model)
+    truth = population_effect(trial)
+    tables = []
+    with threadpool_limits(1, user_api="blas"):  # matrices are too small for threads
+        for draw in range(draws):
+            draw_seed = episode_seed(seed, draw)
+            data = KINDS[kind](trial, n, draw_seed)
+            table = compare(data, estimators, truth, resamples, draw_seed)
+            tables.append(table.assign(draw=draw, sample_effect=data.average_effect))
+    return pd.concat(tables, ignore_index=True).assign(kind=kind, n=n)
 
 
 def kinds(model: str) -> pd.DataFrame:

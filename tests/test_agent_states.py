@@ -23,7 +23,6 @@ ROOM = "pushlab/RoomEnv-v0"
 PATIENT = "pushlab/ODE-LotkaVolterra-v1"
 SHORT = {"max_episode_steps": 60}
 CODES = {"encoding": "index", **SHORT}
-ORIGINAL = "agent-room-env-v0"
 NOT_AGENTS = {"Agent", "FunctionAgent", "Transition", "as_agent"}
 
 
@@ -75,47 +74,18 @@ AGENTS = {
     ),
     "DismissAll": (agents.DismissAll, ARRIVALS, {}, (-104.4, 1, -33.2, 0)),
     "DoNotDisturb": (agents.DoNotDisturb, ARRIVALS, {}, (88.28, 1, 13.99, 0)),
-    "DoNotDisturb late": (
-        lambda: changed(agents.DoNotDisturb(), quiet=(20, 9)),
-        ARRIVALS,
-        {},
-        (37.615, 1, 0.25, 0),
-    ),
     "ElasticArrivalQ": (
         agents.ElasticArrivalQ,
         ARRIVALS,
         {},
         (49.685, 0.8987956349, 14, 19.73867893),
     ),
-    "ElasticArrivalQ weak": (
-        lambda: changed(agents.ElasticArrivalQ(2.0), rate=0.3),
-        ARRIVALS,
-        {},
-        (41.51, 0.8467360026, 15.53, 21.43202029),
-    ),
     "EpisodicAgent": (lambda: agents.EpisodicAgent(8), ROOM, SHORT, (125, 1, 55, 0)),
-    "EpisodicAgent codes": (
-        lambda: agents.EpisodicAgent(8, ORIGINAL),
-        ROOM,
-        CODES,
-        (130, 0.59125, 59, 0),
-    ),
     "EpsilonGreedy": (
         agents.EpsilonGreedy,
         COLD,
         SHORT,
         (180, 0.7099640913, 94, 11.78507355),
-    ),
-    "EpsilonGreedy steady": (
-        lambda: changed(
-            agents.EpsilonGreedy(0.5),
-            context_features=["time"],
-            half_at=np.inf,
-            prior_variance=0.1,
-        ),
-        COLD,
-        SHORT,
-        (140, 0.2744791667, 84, 12.7057292),
     ),
     "FittedQIteration": (
         lambda: agents.FittedQIteration(
@@ -143,19 +113,6 @@ AGENTS = {
         ARRIVALS,
         {},
         (48.895, 0.8760336323, 17.42, 5.705565747),
-    ),
-    "LinearArrivalQ bold": (
-        lambda: changed(
-            agents.LinearArrivalQ(),
-            epsilon=0.9,
-            decay_episodes=1,
-            prior=0.1,
-            noise=0.2,
-            rate=0.4,
-        ),
-        ARRIVALS,
-        {"max_forbidden": 1},
-        (21.135, 0.8536338028, 24.35, 10.59973738),
     ),
     "LinearQ": (agents.LinearQ, ITEMS, {}),
     "LinUCB": (agents.LinUCB, COLD, SHORT, (192, 1, 114, 5.95251009)),
@@ -196,12 +153,6 @@ AGENTS = {
         (1.790472481, 1, -0.02038099613, 0),
     ),
     "QTable": (agents.QTable, ARRIVALS, {}, (-0.2, 0.8680975422, 15.83, 7.642426463)),
-    "QTable bold": (
-        lambda: changed(agents.QTable(), epsilon=0.5, decay_episodes=2, rate=0.3),
-        ARRIVALS,
-        {},
-        (-3.505, 0.888556338, 16.76, 7.456091829),
-    ),
     "RandomAgent": (agents.RandomAgent, ARRIVALS, {}, (-41.68, 0.5487726098, -7.51, 0)),
     "RandomCandidate": (agents.RandomCandidate, COLD, SHORT, (144, 0.015625, 58, 0)),
     "ReplayArrivalQ": (
@@ -209,12 +160,6 @@ AGENTS = {
         ARRIVALS,
         {},
         (53.21, 0.8691452899, 15.81, 18.9392484),
-    ),
-    "ReplayArrivalQ often": (
-        lambda: changed(agents.ReplayArrivalQ(3), size=9, rate=0.2),
-        ARRIVALS,
-        {},
-        (56.145, 0.8464818689, 15.99, 18.64357711),
     ),
     "ReplayHistory": (
         lambda: agents.ReplayHistory(history()),
@@ -237,12 +182,6 @@ AGENTS = {
         (-16.93, 0.878325, 17.42, 4.968581832),
     ),
     "SemanticAgent": (lambda: agents.SemanticAgent(8), ROOM, SHORT, (154, 1, 66, 0)),
-    "SemanticAgent codes": (
-        lambda: agents.SemanticAgent(8, ORIGINAL),
-        ROOM,
-        CODES,
-        (140, 0.775, 66, 0),
-    ),
     "ShowAll": (agents.ShowAll, ARRIVALS, {}, (66, 1, 14, 0)),
     "BlockwiseArrivalQ": (
         agents.BlockwiseArrivalQ,

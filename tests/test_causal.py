@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from scripts import load_script
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import StratifiedKFold
 
@@ -119,8 +120,6 @@ def test_estimates_and_standard_errors_agree_with_other_computations():
     weighted = found.loc["inverse weighting"]
     assert weighted["estimate"] == pytest.approx(2.26440, rel=3e-4)
     assert weighted["standard_error"] == pytest.approx(0.21604, rel=0.015)
-    ends = weighted[["min_propensity", "max_propensity"]].tolist()
-    assert ends == pytest.approx([0.11736, 0.89108], rel=1e-3)
     means = found.loc["difference in means"]
     gap = OUTCOME[TREATED].mean() - OUTCOME[~TREATED].mean()
     assert means["estimate"] == pytest.approx(gap)
@@ -173,8 +172,6 @@ def test_interval_of_a_custom_estimator_is_computed_from_its_scores():
     assert found.estimate == pytest.approx(Known.values.mean())
     assert found.standard_error == pytest.approx(stats.sem(Known.values))
     assert found.clipped == 17
-    ends = Known.propensity.min(), Known.propensity.max()
-    assert (found.min_propensity, found.max_propensity) == ends
     chances = np.where(TREATED, Known.propensity, 1 - Known.propensity)
     weights = 1 / chances
     assert found.ess == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
@@ -215,27 +212,17 @@ def test_sensitivity_bounds_equal_those_of_the_worst_hidden_confounder():
     assert (table["high_end"] > table["high"]).all()
 
 
-def test_only_adjusting_for_an_observed_confounder_removes_the_bias():
-    data = causal.confounded("zika", 1000, seed=11)
-    means, robust = causal.compare(
-        data, [causal.DifferenceInMeans(), causal.DoublyRobust()], resamples=200
-    ).itertuples()
-    assert means.truth == data.average_effect == data.effects.mean()
-    assert not means.covers
-    assert robust.covers
-    assert means.bias == means.estimate - means.truth
-
-
 # ---------------------------------------------------------------- repeated draws
 
 
 def test_repeated_draws_have_different_seeds():
     estimators = [causal.DifferenceInMeans()]
     how = {"draws": 2, "seed": 5, "resamples": 50, "estimators": estimators}
-    table = causal.repeat_estimates("zika", n=60, **how)
+    table = load_script("causal").repeat_estimates("zika", n=60, **how)
     for number in range(2):
         data = causal.confounded("zika", 60, episode_seed(5, number))
         assert table["sample_effect"][number] == data.average_effect
+    assert (table["bias"] == table["estimate"] - table["truth"]).all()
     assert table["draw"].tolist() == [0, 1]
 
 
@@ -270,7 +257,7 @@ def test_summaries_of_draws_by_hand():
 
 @pytest.mark.slow
 def test_a_row_of_the_stored_study_is_reproduced():
-    draws = causal.repeat_estimates(
+    draws = load_script("causal").repeat_estimates(
         "zika", n=500, draws=200, estimators=[causal.RegressionAdjustment()]
     )
     found = causal.summary(draws).iloc[0]

@@ -185,12 +185,10 @@ def test_a_table_of_runs_becomes_tables_of_statistics():
     matrices = estimate.score_matrices(runs_table().sample(frac=1, random_state=0))
     assert matrices["b"].sort_index(axis=1).to_numpy() == pytest.approx(OURS)
     assert matrices["a"].columns.tolist() == matrices["b"].columns.tolist()
-    table = estimate.score_table(matrices, level=0.9).set_index(["statistic", "agent"])
+    table = estimate.score_table(matrices).set_index(["statistic", "agent"])
     row = table.loc[("interquartile mean", "b")]
-    middle = estimate.stratified_interval(
-        matrices["b"], estimate.interquartile_mean, level=0.9
-    )
-    assert row.tolist() == pytest.approx([*middle, 5, 4, 0.9])
+    middle = estimate.stratified_interval(matrices["b"], estimate.interquartile_mean)
+    assert row.tolist() == pytest.approx([*middle, 5, 4])
     assert table.loc[("optimality gap", "a"), "runs"] == 3
     others = {"b": OURS, "a": THEIRS, "c": 1 - OURS}
     better = estimate.score_table(others, against="a")

@@ -6,8 +6,6 @@ import pytest
 
 from pushlab.metrics import push, rec
 
-OPENED = [True, False, False, True]
-CHOSEN = [True, False, True, False]
 HISTORY = [["chat", "low", "me"], ["mail", "low", "me"], ["news", "high", "me"]]
 SENT = [["chat", "low", "me"], ["mail", "urgent", "me"], ["mail", "odd", "me"]]
 # Entropy of one "chat" and two "mail" over log 3; three different priorities fill 3.
@@ -17,12 +15,9 @@ UNEVEN = (np.log(3) - 2 / 3 * np.log(2)) / np.log(3)
 @pytest.mark.parametrize(
     ("metric", "arguments", "expected"),
     [
-        ("points", (OPENED, CHOSEN), [1, 0, 2, -1]),
-        ("performance", (OPENED, CHOSEN), 2),
         ("best_performance", ([True, False, False],), 5),
         ("best_performance", ([True, False], [0.9, 0.25]), 0.8 + 0.5),
         ("expected_points", ([True, False], [0.9, 0.25]), [0.8, 0.5]),
-        ("regret", ([0.9, 0.8], [0.4, 0.8]), 0.25),
         ("click_through_rate", ([True, False, False, False],), 0.25),
         ("coverage", (SENT, HISTORY), (2 + 1 + 1) / 6),
         ("coverage", (SENT, HISTORY, "gym-push-0.0.21"), (2 + 3 + 1) / 6),
@@ -30,7 +25,6 @@ UNEVEN = (np.log(3) - 2 / 3 * np.log(2)) / np.log(3)
         ("evenness", (SENT, HISTORY), (UNEVEN + 1) / 2),
         ("evenness", ([], HISTORY), 0),
         ("plausibility", ([[0, 1], [0, 1], [0, 2], [9, 9]], [[0, 1], [5, 5]]), 0.5),
-        ("enticement", (["low", "moderate", "high", "high"],), (9 - 4) / (12 - 4)),
         ("response_time", (np.arange(1, 101),), (50.5, 95)),
         ("response_time", ([0.0],), (0, 0)),
         # Smoothed over two: 0, 0.5, 1, 1, 1, 1, 1 from step 1 on.

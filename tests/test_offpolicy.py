@@ -130,7 +130,7 @@ def test_values_and_intervals_worked_out_by_hand():
     ratios = [[2, 0.5], [0.5, 1], [1, 3]]
     known = (rewards, ratios)
     models = ([[1, 1], [1, 2], [2, 1]], [[1, 2], [2, 2], [3, 1]])
-    how = {"discount": 0.5, "level": 0.9}
+    how = {"discount": 0.5}
     # Returns 2, 2 and 3; weights of the first step 2, 0.5 and 1, of both 1, 0.5 and 3.
     weighted = 12 / 4.5
     added = {
@@ -138,7 +138,7 @@ def test_values_and_intervals_worked_out_by_hand():
         offpolicy.importance_sampling(*known, **how): [2, 1, 9],
         offpolicy.per_decision(*known, **how): [3, 1, 3],
         offpolicy.doubly_robust(*known, *models, **how): [3.5, 2.5, 3],
-        offpolicy.direct_method(models[1], level=0.9): [1, 2, 3],
+        offpolicy.direct_method(models[1]): [1, 2, 3],
         offpolicy.self_normalised(*known, **how): [
             weighted + (2 - weighted) / 1.5,
             weighted + (2 - weighted) / 3,
@@ -152,7 +152,7 @@ def test_values_and_intervals_worked_out_by_hand():
         ],
     }
     for found, parts in added.items():
-        half = stats.t.ppf(0.95, 2) * stats.sem(parts)
+        half = stats.t.ppf(0.975, 2) * stats.sem(parts)
         mean = np.mean(parts)
         assert found[:3] == pytest.approx((mean, mean - half, mean + half))
     ess = offpolicy.importance_sampling(*known).ess
@@ -221,11 +221,11 @@ def test_cross_fitted_values_are_ridge_regressions_of_the_other_folds(features):
         log, lambda seen: np.full((60, 2), [0.3, 0.7])
     )
     found = offpolicy.cross_fitted_values(
-        episodes, folds=3, features=features, penalty=2.0, seed=5
+        episodes, features=features, penalty=2.0, seed=5
     )
     described = features(episodes.observations[:, 0])[:, 1:]
-    fold = np.random.default_rng(5).permutation(60) % 3
-    for held_out in range(3):
+    fold = np.random.default_rng(5).permutation(60) % 5
+    for held_out in range(5):
         train = fold != held_out
         scaled = described - described[train].mean(axis=0)
         scaled = np.column_stack([np.ones(60), scaled / described[train].std(axis=0)])

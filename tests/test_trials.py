@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from pushlab.causal import Protocol, PushTrial, excursion_effect
+from pushlab.causal import PushTrial, excursion_effect
 from pushlab.envs.vector_env import VectorEnv
 
 HABITUATION = 0.4
@@ -251,9 +251,3 @@ def test_a_trial_needs_days_of_their_own():
         PushTrial(world)
     with pytest.raises(ValueError, match="days must be a whole number"):
         PushTrial(WORLD, days=0)
-
-
-def test_probabilities_are_the_remaining_budget_per_expected_arrival():
-    rows = {"time": np.array([480.0, 1290.0, 1319.0]), "shown": np.array([0, 5, 5])}
-    expected = [6 / (1.4 * 14), 0.8, 0.8]
-    assert Protocol().probability(rows) == pytest.approx(expected)

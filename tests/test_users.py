@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scripts import load_script
 
 from pushlab import load_user
 from pushlab.users.candidates import candidates_for, catalogue_candidates
 from pushlab.users.judges import judge_for
 from pushlab.users.phone import PEOPLE
 from pushlab.users.simulated import SimulatedUser
-from pushlab.users.synthesis import headroom, make_user, write_shipped_users, write_user
+from pushlab.users.synthesis import headroom, make_user, write_user
 from pushlab.utils.files import data_dir
 
 PUSH = data_dir() / "push"
@@ -43,7 +44,7 @@ def true_probabilities(truth, contexts, notifications):
 
 
 def test_shipped_users_are_made_again_byte_for_byte(tmp_path):
-    write_shipped_users(tmp_path)
+    load_script("shipped_users").main(tmp_path)
     files = {}
     for path in tmp_path.rglob("*"):
         if path.is_file():

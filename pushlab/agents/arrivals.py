@@ -182,15 +182,15 @@ class NotificationLearner(Agent):
 
     def describe(self, codes, observation):
         """Return the description of a notification (its codes) in the context of an observation."""
-        raise NotImplementedError(f"{type(self).__name__} has no method describe")
+        raise NotImplementedError
 
     def action_values(self, description):
         """Return the values of show, dismiss and cache."""
-        raise NotImplementedError(f"{type(self).__name__} has no method action_values")
+        raise NotImplementedError
 
     def update_value(self, description, action, target):
         """Move the value of an action towards a target."""
-        raise NotImplementedError(f"{type(self).__name__} has no method update_value")
+        raise NotImplementedError
 
     def act(self, observation, info, explore=True):
         if self._last_step is not None:  # `learn` wasn't called
@@ -364,17 +364,11 @@ class QTable(NotificationLearner):
         rows = []
         for situation, (values, visits) in sorted(self.situations.items()):
             hand, _, time = situation.rpartition("\t")
-            row = {
-                "hand": hand,
-                "time": time,
-                "visits": sum(visits),
-            }
-            visited = [action for action in range(3) if visits[action]]
-            for action in range(3):
-                row[ACTIONS[action]] = values[action] if visits[action] else np.nan
-            row["best"] = ACTIONS[max(visited, key=values.__getitem__)]
-            rows.append(row)
-        return pd.DataFrame(rows)
+            tried = np.where(visits, values, np.nan)
+            best = ACTIONS[np.nanargmax(tried)]
+            rows.append((hand, time, sum(visits), *tried, best))
+        columns = ["hand", "time", "visits", *ACTIONS[:3], "best"]
+        return pd.DataFrame(rows, columns=columns)
 
 
 @compiled

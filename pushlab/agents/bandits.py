@@ -111,7 +111,7 @@ class Bandit(Agent):
 
         It sets `propensity` if the probability is known.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method _explore")
+        raise NotImplementedError
 
     def _row_covariance(self, active):
         """Return the covariance (rows, rows) of the rows' sums over the active features.

@@ -6,8 +6,10 @@ answers.
 """
 
 from collections.abc import Callable, Sequence
-from math import lgamma
 from typing import Any
+
+import numpy as np
+from scipy.special import betaln
 
 from pushlab.agents.protocol import Agent
 from pushlab.utils.arguments import validate_callable
@@ -18,18 +20,12 @@ class LifelongAgent(Agent):
 
     Args:
         make: Function without arguments that returns a new learner.
-        name: Label in logs and pictures.
     """
 
     propensity = property(lambda self: getattr(self.learner, "propensity", None))
 
-    def __init__(
-        self,
-        make: Callable[[], Agent],
-        name: str | None = None,
-    ):
+    def __init__(self, make: Callable[[], Agent]):
         self.make = validate_callable("make", make)
-        self.name = name or self.name
         self.learner = make()
 
     def begin(self, env, seed):
@@ -71,8 +67,8 @@ class TaskAwareAgent(LifelongAgent):
 
     name = "one a task"
 
-    def __init__(self, make, name=None):
-        super().__init__(make, name)
+    def __init__(self, make):
+        super().__init__(make)
         self.task = ""  # before any task
         self.learners = {"": self.learner}
 
@@ -119,8 +115,8 @@ class TaskInferringAgent(LifelongAgent):
     surprise = 5.0
     state_attributes = {"current_user": int, "recent": list, "inferred_users": list}
 
-    def __init__(self, make, name=None):
-        super().__init__(make, name)
+    def __init__(self, make):
+        super().__init__(make)
         self.users: list[Any] = [[0, 0, self.learner]]
         self.current_user = 0
         self.recent = []
@@ -205,10 +201,6 @@ def log_likelihood(
     >>> round(math.exp(log_likelihood((1, 0), (0, 0))), 3), round(math.exp(log_likelihood((2, 0), (8, 0))), 3)
     (0.5, 0.818)
     """
-    a = previous[0] + 1
-    b = previous[1] + 1
-    opened, not_opened = answers
-    before = lgamma(a + b) - lgamma(a) - lgamma(b)
-    after = before + lgamma(a + opened) + lgamma(b + not_opened)
-    total = a + b + opened + not_opened
-    return after - lgamma(total)
+    before = np.add(previous[:2], 1)
+    after = before + answers
+    return float(betaln(*after) - betaln(*before))

@@ -212,9 +212,7 @@ class MemoryAgent(Agent):
 
     def store_placement(self, placement, episodic, semantic):
         """Store a placement or not; return the memory forgotten for it, or None."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has no method store_placement"
-        )
+        raise NotImplementedError
 
     def act(self, observation, info, explore=True):
         placements, person, thing = self._read(observation)
@@ -377,8 +375,9 @@ class PrefilledMemoryAgent(MemoryAgent):
     """Starts with usual places in up to half of its capacity, and stores episodes in the rest.
 
     Args:
-        capacity, reference, record_memory: As in `MemoryAgent`.
+        capacity: Maximal number of memories.
         usual: {thing: place} in words. None takes the world's own.
+        options: `reference` and `record_memory`, as in `MemoryAgent`.
     """
 
     name = "given"
@@ -386,11 +385,10 @@ class PrefilledMemoryAgent(MemoryAgent):
     def __init__(
         self,
         capacity: int,
-        reference: str | None = None,
-        record_memory: bool = False,
         usual: Mapping | None = None,
+        **options: Any,
     ):
-        super().__init__(capacity, reference, record_memory)
+        super().__init__(capacity, **options)
         self.usual = usual
 
     def new_memory(self):

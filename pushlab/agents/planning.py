@@ -26,7 +26,7 @@ class Constant(Deterministic):
     def __init__(
         self,
         action: Any,
-        name: str | None = None,
+        name: str = "",
     ):
         self.action = action
         self.name = name or f"always {action}"
@@ -300,4 +300,4 @@ def _mean_by_leaf(leaves, target, size):
 
 def _mean_over_trees(leaves, leaf_values):
     """Return the mean over trees of the leaf values, float64 (n,)."""
-    return leaf_values[leaves].sum(axis=0) / len(leaves)
+    return leaf_values[leaves].mean(axis=0)

@@ -121,7 +121,7 @@ class FunctionAgent(Agent):
     def __init__(
         self,
         policy: Callable,
-        name: str | None = None,
+        name: str = "",
     ):
         self.policy = validate_callable("policy", policy)
         own_name = getattr(policy, "__name__", "policy")

@@ -244,9 +244,10 @@ class MostOpened(Agent):
 
     def state(self):
         """Return `opens`, rows of [context's codes, notification's codes, count], and whether a history is counted."""
-        rows = []
-        for (kind, notification), count in self.opens.items():
-            rows.append([list(kind), list(notification), count])
+        rows = [
+            [list(kind), list(notification), count]
+            for (kind, notification), count in self.opens.items()
+        ]
         return {"opens": rows, "counted": self.history is None}
 
     def load(self, state):

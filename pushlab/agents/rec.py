@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from scipy.special import softmax
 
 from pushlab.agents.protocol import FLOATS, Agent, Deterministic, agent_rng
 from pushlab.agents.weight_posterior import update_weights
@@ -85,13 +86,9 @@ class SoftmaxItem(Agent):
 
     def probabilities(self, observations: np.ndarray) -> np.ndarray:
         """Return the probability of each item (rows, n_items) for observations (rows, features)."""
-        scores = np.asarray(observations) @ self.items.T
-        scores *= self.sharpness
-        scores -= scores.max(axis=1, keepdims=True)
-        softmax = np.exp(scores)
-        softmax /= softmax.sum(axis=1, keepdims=True)
+        scores = self.sharpness * (np.asarray(observations) @ self.items.T)
         uniform = self.floor / len(self.items)
-        return (1 - self.floor) * softmax + uniform
+        return (1 - self.floor) * softmax(scores, axis=1) + uniform
 
     def begin(self, env, seed):
         self._rng = agent_rng(seed)

@@ -4,6 +4,7 @@ from .compare import estimate as estimate
 from .compare import highest_mean as highest_mean
 from .compare import overlap_table as overlap_table
 from .compare import sensitivity_table as sensitivity_table
+from .compare import summary as summary
 from .datasets import KINDS as KINDS
 from .datasets import CausalData as CausalData
 from .datasets import confounded as confounded
@@ -18,8 +19,6 @@ from .estimators import standard_estimators as standard_estimators
 from .experiments import EXPERIMENTS as EXPERIMENTS
 from .experiments import Experiment as Experiment
 from .experiments import experiment as experiment
-from .repetitions import repeat_estimates as repeat_estimates
-from .repetitions import summary as summary
 from .trials import Protocol as Protocol
 from .trials import PushTrial as PushTrial
 from .trials import excursion_effect as excursion_effect

@@ -1,4 +1,4 @@
-"""Effect estimates on one data set: bootstrap intervals, overlap of the groups, sensitivity to hidden confounders."""
+"""Effect estimates with bootstrap intervals, their errors over many data sets, overlap, and hidden confounders."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pushlab.causal.estimators import (
     standard_estimators,
     standardised,
 )
+from pushlab.metrics.estimate import proportion_interval
 from pushlab.metrics.offpolicy import effective_sample_size
 from pushlab.utils.arguments import (
     require,
@@ -35,7 +36,6 @@ class EffectEstimate(NamedTuple):
         estimate, standard_error: The effect and its standard error.
         low, high: Ends of the 95 % interval.
         ess: Effective sample size: number of equally weighted units with the same information.
-        min_propensity, max_propensity: Range of the estimated propensities; NaN if the estimator has none.
         clipped: Number of units with a clipped propensity.
     """
 
@@ -45,8 +45,6 @@ class EffectEstimate(NamedTuple):
     low: float
     high: float
     ess: float
-    min_propensity: float
-    max_propensity: float
     clipped: int
 
     def __str__(self) -> str:
@@ -102,13 +100,10 @@ def estimate(
     quantiles = np.quantile(np.concatenate(deviations), TAILS)
     high, low = (value - error * quantiles).tolist()
     ess = float(n)
-    min_propensity = max_propensity = np.nan
     e = scores.propensity
     if e is not None:
         weights = np.where(data.treated, 1 / e, 1 / (1 - e))
         ess = effective_sample_size(weights)
-        min_propensity = float(e.min())
-        max_propensity = float(e.max())
     return EffectEstimate(
         estimator=estimator.name,
         estimate=value,
@@ -116,15 +111,13 @@ def estimate(
         low=low,
         high=high,
         ess=ess,
-        min_propensity=min_propensity,
-        max_propensity=max_propensity,
         clipped=scores.clipped,
     )
 
 
 def compare(
     data: CausalData,
-    estimators: Sequence | None = None,
+    estimators: Sequence = (),
     truth: float | None = None,
     resamples: int = 1000,
     seed: int = 0,
@@ -133,7 +126,7 @@ def compare(
 
     Args:
         data: CausalData.
-        estimators: Estimators to compare. None takes the four of `standard_estimators()`.
+        estimators: Estimators to compare, by default the four of `standard_estimators()`.
         truth: The true effect. None takes the mean effect on these units.
         resamples, seed: As in `estimate`.
 
@@ -186,6 +179,55 @@ def overlap_table(data: CausalData) -> pd.DataFrame:
         },
         index=data.covariates.columns.rename("covariate"),
     )
+
+
+def summary(
+    table: pd.DataFrame, by: Sequence[str] = ("kind", "n", "estimator")
+) -> pd.DataFrame:
+    """Summarise the errors of each estimator over many draws.
+
+    Args:
+        table: Tables of `compare` for many data sets, with the columns that define the groups.
+        by: Columns that define the groups.
+
+    Returns:
+        DataFrame with a row for each group: by, truth, mean, bias (mean less truth), spread (standard deviation of the
+        estimates), rmse (root of the mean squared error), covers (fraction of intervals that contain the truth), its
+        Wilson interval covers_low and covers_high, width (median width of an interval), draws, and clipped (mean number
+        of units) if the table has it.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"estimator": "a", "estimate": [1.0, 3.0], "truth": 1.0, "low": [0.0, 2.0],
+    ...                       "high": [2.0, 4.0]})
+    >>> summary(table, by=["estimator"])[["bias", "covers", "width"]].values.tolist()
+    [[1.0, 0.5, 2.0]]
+    """
+    truth = table["truth"]
+    rows = table.assign(
+        error=table["estimate"] - truth,
+        width=table["high"] - table["low"],
+        covers=(table["low"] <= truth) & (truth <= table["high"]),
+    )
+    groups = rows.groupby(list(by), sort=False, observed=True)
+    result = groups.agg(
+        truth=("truth", "mean"),
+        mean=("estimate", "mean"),
+        bias=("error", "mean"),
+        spread=("estimate", "std"),
+        rmse=("error", lambda errors: np.sqrt((errors**2).mean())),
+        covers=("covers", "mean"),
+        width=("width", "median"),
+        draws=("covers", "size"),
+    ).reset_index()
+    interval = proportion_interval(
+        (result["covers"] * result["draws"]).round(), result["draws"]
+    )
+    position = result.columns.get_loc("covers")
+    result.insert(position + 1, "covers_low", interval.low)
+    result.insert(position + 2, "covers_high", interval.high)
+    if "clipped" in rows:
+        result["clipped"] = groups["clipped"].mean().to_numpy()
+    return result
 
 
 # ---------------------------------------------------------------- hidden confounders

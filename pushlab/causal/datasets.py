@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.causal.estimators import fit_propensities, standardised
-from pushlab.causal.experiments import Experiment, experiment
+from pushlab.causal.experiments import experiment
 from pushlab.utils.arguments import (
     float_array,
     require,
@@ -32,8 +32,6 @@ class CausalData:
             unknown.
         propensity: Probability of treatment, (units,); None if unknown.
         mediator: Name of the covariate that was measured after the start of treatment, or None.
-        description: A sentence.
-        source: The Experiment of simulated data, or None.
     """
 
     covariates: pd.DataFrame
@@ -42,8 +40,6 @@ class CausalData:
     effects: np.ndarray | None = None
     propensity: np.ndarray | None = None
     mediator: str | None = None
-    description: str = ""
-    source: Experiment | None = None
 
     def __post_init__(self):
         require_columns(self.covariates, table_name="covariates")
@@ -121,8 +117,7 @@ def randomised(
     """
     validate_number("share", share, above=0, below=1)
     trial = experiment(model, **changes)
-    text = f"{100 * share:g} % treated by lot"
-    return _draw(trial, n, seed, trial.covariate_columns, text, share)
+    return _draw(trial, n, seed, trial.covariate_columns, share)
 
 
 def confounded(
@@ -137,7 +132,7 @@ def confounded(
     True
     """
     trial = _observed_confounder_experiment(model, changes)
-    return _draw(trial, n, seed, trial.covariate_columns, _describe(trial, "is seen"))
+    return _draw(trial, n, seed, trial.covariate_columns)
 
 
 def unobserved(
@@ -149,11 +144,11 @@ def unobserved(
     ['log10 foxes']
     """
     trial = experiment(model, **changes)
-    names = {trial.confounder, *(trial.hidden or ())}
+    names = {trial.confounder, *trial.hidden}
     hidden = {trial.simulator.column(name) for name in names}
     columns = [name for name in trial.covariate_columns if name not in hidden]
     require(columns, "all covariates are hidden; add covariates, or hide fewer")
-    return _draw(trial, n, seed, columns, _describe(trial, "is not seen"))
+    return _draw(trial, n, seed, columns)
 
 
 def mediated(
@@ -166,10 +161,8 @@ def mediated(
     ('rabbits at 1', ['log10 rabbits', 'log10 foxes', 'rabbits at 1'])
     """
     trial = _observed_confounder_experiment(model, changes)
-    later = trial.mediator.replace("_", " ")
-    text = _describe(trial, f"is seen, as is {later} later on")
     mediator = f"{trial.mediator} at {trial.mediator_time:g}"
-    return _draw(trial, n, seed, trial.covariate_columns, text, mediator=mediator)
+    return _draw(trial, n, seed, trial.covariate_columns, mediator=mediator)
 
 
 def _observed_confounder_experiment(model, changes):
@@ -183,12 +176,7 @@ def _observed_confounder_experiment(model, changes):
     return trial
 
 
-def _describe(trial, visibility):
-    confounder = trial.confounder.replace("_", " ")
-    return f"treated by {confounder}, which {visibility}"
-
-
-def _draw(trial, n, seed, columns, text, share=None, mediator=None):
+def _draw(trial, n, seed, columns, share=None, mediator=None):
     """Draw a data set. If `share`, the probability of treatment, is None, the confounder determines treatment."""
     validate_integer("n", n, 4, unit="units")
     seeds = np.random.SeedSequence(seed).spawn(3)
@@ -213,8 +201,6 @@ def _draw(trial, n, seed, columns, text, share=None, mediator=None):
         units.effects,
         propensity,
         mediator,
-        f"{trial.description}; {text}",
-        trial,
     )
 
 

@@ -6,8 +6,11 @@ simulated twice, treated and untreated, so its effect is known exactly.
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -22,8 +25,11 @@ from pushlab.utils.arguments import (
 )
 
 REFERENCE_SIZE = 20_000  # units for the mean and spread of the confounder
-POPULATION_SIZE = 50_000  # units for the mean effect in the population
-POPULATION_SEED = 2020  # of both
+REFERENCE_SEED = 2020
+# Defaults of an Experiment, by simulator.
+EXPERIMENTS = tomllib.loads(
+    files("pushlab.causal").joinpath("experiments.toml").read_text("utf-8")
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +57,11 @@ class Experiment:
         better: Whether "higher" or "lower" outcomes are better.
         cost: Cost of treating one unit, in the unit of the outcome.
         noise: Standard deviation of the measurement error of an outcome.
-        covariates: Names of the observed variables; None takes all.
+        covariates: Names of the observed variables, by default all.
         strength: Increase of the log-odds of treatment per standard deviation of the confounder.
         hidden: Variables that `unobserved` hides: the confounder, and proxies such as the capital that caused a
-            pollution. None takes the confounder alone.
-        world_arguments: {argument: value} of the simulator: config, preset; for credit also people.
+            pollution. By default only the confounder.
+        world_arguments: {argument: value} of the simulator: changes of its parameters, preset; for credit also people.
         logarithms: Whether covariates are logarithms; None takes the model's default.
         description: The treatment and the outcome in words.
     """
@@ -74,9 +80,9 @@ class Experiment:
     better: str = "higher"
     cost: float = 0.0
     noise: float = 0.0
-    covariates: tuple | None = None
+    covariates: Sequence[str] = ()
     strength: float = 1.0
-    hidden: tuple | None = None
+    hidden: Sequence[str] = ()
     world_arguments: dict = field(default_factory=dict)
     logarithms: bool | None = None
     description: str = ""
@@ -136,7 +142,7 @@ class Experiment:
     @cached_property
     def _confounder_moments(self):
         """Mean and standard deviation of the confounder."""
-        rng = np.random.default_rng(POPULATION_SEED)
+        rng = np.random.default_rng(REFERENCE_SEED)
         covariates = self.simulator.covariates(REFERENCE_SIZE, rng)
         values = covariates[self.confounder_column]
         spread = float(values.std())
@@ -145,15 +151,6 @@ class Experiment:
             f"the confounder {self.confounder!r} is the same in every unit; increase its spread",
         )
         return float(values.mean()), spread
-
-    @cached_property
-    def population_effect(self) -> float:
-        """Mean effect over 50,000 units, an approximation to that of the population.
-
-        Its standard error is the standard deviation of the effects, divided by the square root of 50,000.
-        """
-        rng = np.random.default_rng(POPULATION_SEED + 1)
-        return float(self.units(POPULATION_SIZE, rng).effects.mean())
 
 
 @cache
@@ -181,112 +178,3 @@ def experiment(model: Any = "hiv", **changes: Any) -> Experiment:
     if not isinstance(model, Experiment):
         return Experiment(model, **changes)
     return replace(model, **changes) if changes else model
-
-
-# ---------------------------------------------------------------- one for each simulator
-
-# The confounders are variables by which a person in charge would decide. Units in a worse state are treated: the
-# weakest patients, the towns with the most infected, the most polluted worlds. So treated units end up worse although
-# treatment helps. Rabbits and foxes, and credit, are the opposite in one of these respects.
-EXPERIMENTS = {
-    "hiv": {
-        "treatment": {"epsilon_1": 0.7},
-        "span": 25.0,
-        "start": "unhealthy",
-        "spread": {"T1": 0.3, "T1*": 0.3, "T2": 0.3, "T2*": 0.3, "V": 0.3, "E": 0.8},
-        "outcome": "log10 E",
-        "noise": 0.02,
-        "confounder": "E",
-        "strength": -1.0,
-        "mediator": "log10 E",
-        "mediator_time": 5.0,
-        "description": "RT inhibitor for 25 days; outcome: effectors then",
-    },
-    "lotka_volterra": {
-        "treatment": {"fox_growth": 0.4},
-        "span": 2.0,
-        "outcome_time": 4.0,
-        "spread": 0.2,
-        "logarithms": True,
-        "outcome": "foxes",
-        "noise": 1.0,
-        "cost": 6.5,
-        "confounder": "rabbits",
-        "world_arguments": {"preset": "whynot"},
-        "strength": 0.8,
-        "mediator": "rabbits",
-        "mediator_time": 1.0,
-        "description": "foxes' growth held at 0.4 for 2; outcome: foxes after 4",
-    },
-    "opioid": {
-        "treatment": {"misuse_reduction": 0.113},
-        "span": 10.0,
-        "start": "2015",
-        "spread": {"nonmedical_users": 0.3, "oud_users": 0.3, "illicit_users": 0.6},
-        "logarithms": True,
-        "outcome": "overdose_deaths / 1000",
-        "better": "lower",
-        "noise": 10.0,
-        "confounder": "illicit_users",
-        "mediator": "illicit_users",
-        "mediator_time": 5.0,
-        "world_arguments": {"config": {"start_time": 2015.0, "end_time": 2030.0}},
-        "description": "11.3 % less new misuse a year; outcome: deaths from 2015 to 2025, thousands",
-    },
-    "zika": {
-        "treatment": {"indoor_spray_use": 0.2},
-        "span": 20.0,
-        "spread": {
-            "susceptible_humans": 0.1,
-            "asymptomatic_humans": 0.3,
-            "symptomatic_humans": 0.3,
-            "recovered_humans": 0.3,
-            "susceptible_mosquitoes": 0.2,
-            "exposed_mosquitoes": 0.4,
-            "infectious_mosquitoes": 0.4,
-        },
-        "logarithms": True,
-        "outcome": "symptomatic_humans",
-        "better": "lower",
-        "noise": 10.0,
-        "cost": 30.0,
-        "confounder": "asymptomatic_humans",
-        "mediator": "infectious_mosquitoes",
-        "mediator_time": 2.0,
-        "description": "a fifth of the houses sprayed for 20 days; outcome: people ill on day 20",
-    },
-    "world3": {
-        "treatment": {"persistent_pollution_generation_factor": 0.5},
-        "decision_time": 75.0,
-        "span": 75.0,
-        "spread": 0.1,
-        "logarithms": True,
-        "covariates": (
-            "population_15_to_44",
-            "industrial_capital",
-            "service_capital",
-            "arable_land",
-            "nonrenewable_resources",
-            "persistent_pollution",
-        ),
-        "outcome": "population_* / 1e9",
-        "noise": 0.1,
-        "cost": 0.25,
-        "confounder": "persistent_pollution",
-        "strength": 0.8,
-        "hidden": ("persistent_pollution", "industrial_capital", "service_capital"),
-        "mediator": "persistent_pollution",
-        "mediator_time": 10.0,
-        "description": "half the pollution from 1975 on; outcome: people in 2050, billions",
-    },
-    "credit": {
-        "treatment": {"published": "trained on the past"},
-        "span": 1.0,
-        "outcome": "approved",
-        "confounder": "age",
-        "hidden": ("age", "RevolvingUtilizationOfUnsecuredLines"),
-        "mediator": "RevolvingUtilizationOfUnsecuredLines",
-        "mediator_time": 0.5,
-        "description": "knows the published score; outcome: approved or not",
-    },
-}

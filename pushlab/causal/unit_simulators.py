@@ -48,11 +48,6 @@ class Units(NamedTuple):
         return self.outcomes[:, 1] - self.outcomes[:, 0]
 
 
-def _make_config(make, config=None, preset=None):
-    """Return the parameters that an experiment's `world_arguments` name."""
-    return make(config, preset)
-
-
 class ODEUnits:
     """Draws units of a dynamical model. Both potential outcomes of all units are simulated in one batch."""
 
@@ -60,7 +55,7 @@ class ODEUnits:
         self.experiment = experiment
         self.model = model = load_model(experiment.model)
         self.names = model.levels
-        self.config = _make_config(model.config, **experiment.world_arguments)
+        self.config = model.config(**experiment.world_arguments)
         self.logarithms = experiment.logarithms
         if self.logarithms is None:
             self.logarithms = model.logarithmic
@@ -79,8 +74,8 @@ class ODEUnits:
         for name, dose in experiment.treatment.items():
             validate_choice(f"an intervention of {model.name}", name, bounds)
             validate_number(name, dose, *bounds[name])
-        variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
-        for name in (experiment.confounder, *variables):
+        observed = (experiment.confounder, *experiment.covariates)
+        for name in (*observed, *experiment.hidden):
             validate_choice(f"a variable of {model.name}", name, model.names)
         zeros = np.zeros((1, len(model.names)))
         for quantity in (experiment.outcome, experiment.mediator):
@@ -188,7 +183,7 @@ class CreditUnits:
         self.experiment = experiment
         arguments = dict(experiment.world_arguments)
         self.people = load_borrowers(arguments.pop("people", None))
-        self.config = _make_config(credit_config, **arguments)
+        self.config = credit_config(**arguments)
         published = experiment.treatment.get("published")
         if isinstance(published, str):
             candidates = candidate_classifiers(self.people, self.config)
@@ -196,8 +191,8 @@ class CreditUnits:
             published = candidates[published]
         self.theta = validate_array("treatment: published", published, (len(WEIGHTS),))
         validate_choice("outcome", experiment.outcome, ("approved", "score"))
-        variables = [*(experiment.covariates or ()), *(experiment.hidden or ())]
-        for name in (experiment.confounder, *variables):
+        observed = (experiment.confounder, *experiment.covariates)
+        for name in (*observed, *experiment.hidden):
             validate_choice("a feature of people", name, FEATURES)
         validate_choice("mediator", experiment.mediator, self.config.changeable)
 

@@ -94,8 +94,8 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
         end = steps[after_step].iloc[-1]
         preferences = np.vstack([start, end]).astype(float)
         before, after = polarisation(preferences, items)
-        row = dict(zip(keys, labels))
-        row |= {
+        row = {
+            **dict(zip(keys, labels)),
             "diversity": item_diversity(steps["action"], items),
             "before": before,
             "after": after,

@@ -167,7 +167,7 @@ def _reward_column(log, over="step"):
 
 def policy_table(
     log: pd.DataFrame,
-    value: str | None = None,
+    value: str = "",
     by: str = "agent",
     statistic: str = "mean",
     runs: str = "seed",
@@ -198,10 +198,10 @@ def policy_table(
 
 def curve_table(
     log: pd.DataFrame,
-    value: str | None = None,
+    value: str = "",
     by: str = "agent",
     window: int | None = None,
-    over: str | None = None,
+    over: str = "",
     runs: str = "seed",
     statistic: str = "mean",
 ) -> pd.DataFrame:
@@ -231,7 +231,7 @@ def curve_table(
     if window is None:
         window = 100 if over == "step" else 10
     require(window >= 1, f"window must be at least 1 {over}, got {window}")
-    if value is None:
+    if not value:
         value, statistic = _reward_column(log, over)
 
     positions = [name for name in ("episode", "step") if name in log]
@@ -265,11 +265,11 @@ def _default_title(value, by):
 @house_style()
 def learning_curve(
     log: pd.DataFrame,
-    value: str | None = None,
+    value: str = "",
     by: str = "agent",
     window: int | None = None,
-    best: str | None = None,
-    over: str | None = None,
+    best: str = "",
+    over: str = "",
     runs: str = "seed",
     title: str = "",
     subtitle: str = "",
@@ -291,12 +291,12 @@ def learning_curve(
     """
     over = over or ("step" if "step" in log else "episode")
     statistic = "mean"
-    if value is None:
+    if not value:
         value, statistic = _reward_column(log, over)
     table = curve_table(log, value, by, window, over, runs, statistic)
     require(table[over].nunique() > 1, f"a curve needs at least two {over}s per run")
     bound = None
-    if best is not None:
+    if best:
         bounds = curve_table(log, best, by, window, over, runs, statistic)
         bound = bounds.groupby(over)["mean"].mean()
     ax = chart(
@@ -427,7 +427,7 @@ def study_curves(curves: pd.DataFrame, user: str, title: str = "") -> Figure:
 @house_style()
 def compare_policies(
     log: pd.DataFrame,
-    value: str | None = None,
+    value: str = "",
     by: str = "agent",
     statistic: str = "mean",
     runs: str = "seed",
@@ -459,7 +459,10 @@ def compare_policies(
     for row, (name, line) in enumerate(table.iterrows()):
         dots = np.sort(scores.loc[name].dropna())
         colour = styles[name][0]
-        ax.scatter(dots, row + _jitter(len(dots)), s=20, color=colour, alpha=0.4)
+        # So that dots with equal scores don't hide each other.
+        jitter = 0.5 * (np.arange(len(dots)) * 0.618 % 1 - 0.5)
+        y = row + jitter * (len(dots) > 1)
+        ax.scatter(dots, y, s=20, color=colour, alpha=0.4)
         interval = line[["low", "high"]]
         hollow = str(name).lower() == RANDOM_AGENT
         draw_mean(ax, styles[name], line["mean"], row, interval, hollow=hollow)
@@ -470,20 +473,13 @@ def compare_policies(
     return ax.figure
 
 
-def _jitter(count):
-    """Return vertical offsets, so that dots with equal scores don't hide each other."""
-    if count < 2:
-        return np.zeros(count)
-    return 0.5 * ((np.arange(count) * 0.618) % 1 - 0.5)
-
-
 @house_style()
 def trade_off(
     log: pd.DataFrame,
     x: str,
     y: str,
-    better: str | None = None,
-    cross: str | None = None,
+    better: str = "",
+    cross: str = "",
     title: str = "",
     subtitle: str = "",
     xlabel: str = "",
@@ -532,7 +528,7 @@ def trade_off(
             path_effects=HALO,
             zorder=7,
         )
-    if better is not None:
+    if better:
         _draw_better_arrow(ax, better)
     return ax.figure
 
@@ -557,7 +553,7 @@ def _draw_better_arrow(ax, corner):
 def _intervals(log, value, cross):
     """Return mean, low and high of each agent, with intervals over runs, or over runs and the values of `cross`."""
     table = policy_table(log, value).set_index("agent")
-    if cross is None:
+    if not cross:
         return table
     for name in table.index:
         rows = log[log["agent"] == name]

@@ -117,7 +117,7 @@ def _percent(share):
 
 
 def _draw_losses(stage, frames):
-    """Draw the promised and the paid loss of each round."""
+    """Draw the promised and the paid loss of each round, on a logarithmic axis if they differ by a factor of twenty."""
     rounds = [frame for frame in frames if "loss" in frame]
     steps = [frame["step"] for frame in rounds]
     best = frames[-1]["best"]
@@ -137,13 +137,6 @@ def _draw_losses(stage, frames):
         ax.axhline(best, color=INK, lw=1.6, ls=BOUND_DASH)
         values.append(best)
         ends.append((end, best, "best", INK))
-    _set_loss_axis(ax, values)
-    ax.xaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10), integer=True))
-    label_line_ends(ax, ends)
-
-
-def _set_loss_axis(ax, values):
-    """Set limits and ticks for losses, on a logarithmic axis if they span more than a factor of twenty."""
     low = min(values)
     high = max(values)
     if high > 20 * low > 0:
@@ -151,6 +144,8 @@ def _set_loss_axis(ax, values):
         ax.minorticks_off()
     else:
         round_limits(ax.yaxis, low, high, 3)
+    ax.xaxis.set_major_locator(MaxNLocator(4, steps=(1, 2, 5, 10), integer=True))
+    label_line_ends(ax, ends)
 
 
 def _draw_shifts(stage, shifts, labels):

@@ -71,7 +71,7 @@ def _is_opened(engagements):
     return is_opened.astype(bool)
 
 
-def ordered_values(values: pd.Series, order: Sequence | None = None) -> list:
+def ordered_values(values: pd.Series, order: Sequence = ()) -> list:
     """Return the distinct values in order; days, times and levels have a default order.
 
     Values that are not in the order come last, by falling frequency.
@@ -85,7 +85,7 @@ def ordered_values(values: pd.Series, order: Sequence | None = None) -> list:
 
 
 def merge_rare_values(
-    values: pd.Series, order: Sequence | None = None, max_values: int = MAX_VALUES
+    values: pd.Series, order: Sequence = (), max_values: int = MAX_VALUES
 ) -> pd.Categorical:
     """Return the values in order; if there are more than `max_values`, the rarest become "N more"."""
     values = values.astype(object).fillna("unknown")
@@ -99,7 +99,7 @@ def merge_rare_values(
 
 
 def open_rate_table(
-    engagements: pd.DataFrame, by: str = "time", order: Sequence | None = None
+    engagements: pd.DataFrame, by: str = "time", order: Sequence = ()
 ) -> pd.DataFrame:
     """Compute the share opened for each value of a feature, with its 95 % Wilson interval.
 
@@ -136,7 +136,7 @@ def open_heatmap_table(
     engagements: pd.DataFrame,
     row: str,
     column: str,
-    column_order: Sequence | None = None,
+    column_order: Sequence = (),
     max_values: int = MAX_VALUES,
 ) -> pd.DataFrame:
     """Compute the share opened for each pair of values of two features.
@@ -150,7 +150,7 @@ def open_heatmap_table(
     require_rows(engagements, row, column)
     require(row != column, f"row and column must be two features, got {row!r} twice")
     cells = [
-        merge_rare_values(engagements[row], None, max_values),
+        merge_rare_values(engagements[row], (), max_values),
         merge_rare_values(engagements[column], column_order, max_values),
     ]
     groups = _is_opened(engagements).groupby(cells, observed=False)
@@ -159,9 +159,9 @@ def open_heatmap_table(
     return table.rename(columns={"mean": "opened", "count": "notifications"})
 
 
-def _value_label(feature, value, labels=None):
+def _value_label(feature, value, labels=()):
     """Return the label of a value: the one in `labels`, the name of an app, or a readable form of the value."""
-    if labels and str(value) in labels:
+    if str(value) in labels:
         return one_line(labels[str(value)])
     is_app = "app" in feature.lower() and "." in str(value)
     return app_name(value) if is_app else format_value(value)
@@ -179,8 +179,8 @@ SHADES = LinearSegmentedColormap.from_list(
 def open_rates(
     engagements: pd.DataFrame,
     by: str = "time",
-    order: Sequence | None = None,
-    labels: Mapping | None = None,
+    order: Sequence = (),
+    labels: Mapping = {},
     title: str = "",
     subtitle: str = "95 % intervals",
 ) -> Figure:
@@ -215,7 +215,7 @@ def open_heatmap(
     engagements: pd.DataFrame,
     row: str,
     column: str,
-    column_order: Sequence | None = None,
+    column_order: Sequence = (),
     title: str = "",
     subtitle: str = "",
 ) -> Figure:
@@ -301,7 +301,6 @@ def label_cells(ax: Axes, table: pd.DataFrame) -> None:
 
 MAX_LANES = 8  # apps with their own lane in `day_lanes`
 CHECK = Path([(-1, -0.1), (-0.3, -0.8), (1, 0.8)])
-CROSS = "x"
 
 
 def arrival_table(engagements: pd.DataFrame) -> pd.DataFrame:
@@ -428,7 +427,7 @@ def _draw_outcomes(ax, row, hours, is_opened):
     hours = np.clip(hours, 0, 24)
     for mask, colour, face, symbol, symbol_colour in (
         (is_opened, OPENED, OPENED, CHECK, PAPER),
-        (~is_opened, DISMISSED, PAPER, CROSS, DISMISSED),
+        (~is_opened, DISMISSED, PAPER, "x", DISMISSED),
     ):
         if not mask.any():
             continue

@@ -214,7 +214,7 @@ EXPERT_METRICS = (
 def lifetime_curve(
     reports: Reports,
     marks: Sequence[str] = ("saturation", "forgetting"),
-    task: str | None = None,
+    task: str = "",
     title: str = LIFETIME,
     subtitle: str = TESTS_AND_CURVES,
 ) -> Figure:
@@ -225,7 +225,7 @@ def lifetime_curve(
             the first.
         marks: Metrics to mark on the curves, by the beginnings of their names: the keys of MARKS. Metrics that cannot
             be computed from the log are ignored.
-        task: The task whose metrics are marked. None chooses a task for each mark.
+        task: The task whose metrics are marked. The default is a task for each mark.
     """
     reports = _as_list(reports)
     ax = chart(title, subtitle, size=(9, 4.3))
@@ -236,7 +236,7 @@ def lifetime_curve(
 def metric_on_curve(
     reports: Reports,
     metric: str,
-    task: str | None = None,
+    task: str = "",
     title: str = "",
     subtitle: str = TESTS_AND_CURVES,
 ) -> Figure:
@@ -245,7 +245,7 @@ def metric_on_curve(
     Args:
         reports: One report, or a list with one report per lifetime.
         metric: Name of a metric in the report; can be a custom metric.
-        task: The task whose metric is marked. None chooses one.
+        task: The task whose metric is marked.
     """
     reports = _as_list(reports)
     report = reports[0]
@@ -260,7 +260,7 @@ def metric_on_curve(
 def report_sheet(
     report: Report,
     before: Report | None = None,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[str] = (),
     title: str = LIFETIME,
     subtitle: str = TESTS_AND_CURVES,
 ) -> Figure:
@@ -268,7 +268,7 @@ def report_sheet(
 
     Args:
         before: A report to compare with. The card of a changed metric also shows its value in this report.
-        metrics: Names of the metrics to show. None takes eight that have a value, DEFAULT_METRICS first.
+        metrics: Names of the metrics to show. The default is eight that have a value, DEFAULT_METRICS first.
     """
     (report,) = _as_list(report)
     names = select_metrics(report, metrics)
@@ -277,7 +277,7 @@ def report_sheet(
     figure = sheet(9, 3.9 + cards_height, title, subtitle)
     grid = figure.add_gridspec(2, height_ratios=(3, cards_height))
     curves_ax = figure.add_subplot(grid[0])
-    _draw_lifetime(curves_ax, [report], ("saturation", "forgetting"), None)
+    _draw_lifetime(curves_ax, [report], ("saturation", "forgetting"), "")
     cards_ax = figure.add_subplot(grid[1].subgridspec(1, 1)[0])
     cards_ax.set(xlim=(0, 4), ylim=(rows, 0))
     cards_ax.set_axis_off()
@@ -329,7 +329,7 @@ def evaluation_blocks(
 @house_style()
 def against_expert(
     report: Report,
-    task: str | None = None,
+    task: str = "",
     metrics: Sequence[str] = ("relative_performance", "sample_efficiency"),
     title: str = "",
     subtitle: str = "dashed: the expert, who learned nothing else",
@@ -340,7 +340,7 @@ def against_expert(
 
     Args:
         report: A report of `lifelong_report(log, experts=...)`.
-        task: None takes the first task that has an expert.
+        task: By default the first task that has an expert.
         metrics: The EXPERT_METRICS to write above the curves.
     """
     curves = _curves(report).query("block_type != 'test'")
@@ -349,7 +349,7 @@ def against_expert(
         raise ValueError(
             "no expert of a task that was learned: use lifelong_report(log, experts=...)"
         )
-    task = tasks[0] if task is None else validate_choice("task", task, tasks)
+    task = validate_choice("task", task, tasks) if task else tasks[0]
     own = curves[curves["task"] == task].reset_index(drop=True)
     # The curves return from the scale of the metrics to that of the measure.
     slope, offset = _scale(report, task)
@@ -511,7 +511,7 @@ def _draw_lifetime(ax, reports, marks, task):
 
     regimes = regimes[["regime", "task", "block", "name"]]
     tests = regimes.merge(tests, on=["block", "name"])
-    if task is not None:
+    if task:
         validate_choice("task", task, report.tasks.index)
         learned = learned[learned["task"] == task]
         tests = tests[tests["task"] == task]
@@ -556,9 +556,7 @@ def _x_offsets(tests):
     """Return the distance of each test from the middle of its column, so that tasks don't hide each other."""
     names = list(tests["name"].unique())
     room = min(0.6, 0.28 * (len(names) - 1))
-    offsets = [0]
-    if len(names) > 1:
-        offsets = np.linspace(-room / 2, room / 2, len(names))
+    offsets = np.linspace(-room / 2, room / 2, len(names))
     return tests["name"].map(dict(zip(names, offsets)))
 
 
@@ -829,7 +827,7 @@ def _write(ax, text, position, offset, align, colour=INK):
 # ---------------------------------------------------------------- parts of the other pictures
 
 
-def select_metrics(report: Report, metrics: Sequence[str] | None = None) -> list[str]:
+def select_metrics(report: Report, metrics: Sequence[str] = ()) -> list[str]:
     """Return the names of the metrics to show: by default eight that have a value, DEFAULT_METRICS first."""
     names = list(report.lifetime.index)
     order = [*DEFAULT_METRICS, *names]

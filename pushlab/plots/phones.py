@@ -61,8 +61,10 @@ _VOCABULARY = json.loads(
 ROLES = _VOCABULARY["roles"]  # {feature name in lower case: role}
 ICONS = _VOCABULARY["icons"]  # {word of a feature name: icon}
 CHARGES = _VOCABULARY["charges"]  # {battery level: share}
-UNKNOWN = {"", "unknown", "none", "nan"}
-COMMON_PARTS = {"com", "org", "net", "io", "android", "app", "apps", "google"}
+UNKNOWN = _VOCABULARY["unknown"]  # texts of an unknown value
+COMMON_PARTS = _VOCABULARY["common_parts"]  # of names of packages
+PRIORITY_BARS = _VOCABULARY["priority_bars"]
+ACTION_RESULTS = _VOCABULARY["action_results"]
 
 
 def feature_role(feature: str) -> str | None:
@@ -73,12 +75,6 @@ def feature_role(feature: str) -> str | None:
     """
     letters = re.sub("[^a-z]", "", feature.lower())
     return ROLES.get(letters.removesuffix("posted").removeprefix("posted"))
-
-
-def icon_name(feature: str) -> str:
-    """Return the icon of a context feature: its role, or the icon of a word in its name."""
-    icons = [ICONS.get(word) for word in readable_name(feature).split()]
-    return feature_role(feature) or next(filter(None, icons), "feature")
 
 
 def format_value(value: Any) -> str:
@@ -123,11 +119,10 @@ def _feature_texts(features, labels):
     Args:
         labels: Replacements of values, {feature: {value: text}}.
     """
-    texts = {}
-    for feature, value in features.items():
-        label = labels.get(feature, {}).get(str(value), value)
-        texts[feature] = format_value(label)
-    return texts
+    return {
+        feature: format_value(labels.get(feature, {}).get(str(value), value))
+        for feature, value in features.items()
+    }
 
 
 def _texts_by_role(context, labels):
@@ -140,7 +135,7 @@ def _texts_by_role(context, labels):
     return texts
 
 
-def _app(notification):
+def posting_app(notification):
     """Return the value of the first feature that names an app, or ""."""
     apps = [notification[name] for name in notification if "app" in name.lower()]
     return apps[0] if apps else ""
@@ -169,7 +164,6 @@ BODY = "#161D26"
 PALE = "#D7E3EC"
 NO_BAR = "#C6CDD6"
 DASHED = (0, (4, 3))
-PRIORITY_BARS = {"min": 0, "low": 1, "default": 2, "high": 3, "max": 3}
 
 
 @house_style()
@@ -197,8 +191,8 @@ def phone(
     Returns:
         A figure of 9 x 4.2 inches.
     """
-    frame = last_frame(frames)
-    labels = frame.get("labels") or {}
+    frame = {"labels": {}, **last_frame(frames)}
+    labels = frame["labels"]
     pushes = [frame["push"] for frame in frames if frame["push"]]
     last = pushes[-1] if pushes and not choosing else None
     context = last["context"] if last else frame["context"] or {}
@@ -333,9 +327,9 @@ def _draw_app(
     """
     texts = _feature_texts(notification, labels)
     left = x + 34
-    name = app_name(_app(texts) or "Notification")
+    name = app_name(posting_app(texts) or "Notification")
     name = truncate_to_width(name, name_width, TEXT_SIZE, "bold")
-    colour = app_colour(_app(notification))
+    colour = app_colour(posting_app(notification))
     tile(stage, x, y, 26, name[0], colour)
     stage.text(left, y + 6, name, weight="bold")
     topic = _topic(notification, labels) or "no subject"
@@ -385,7 +379,7 @@ def _draw_screen(
     choosing,
 ):
     """Draw the clock, the card of the last push and those of two earlier ones."""
-    labels = frame.get("labels") or {}
+    labels = frame["labels"]
     day = texts.get("day", "")
     time = texts.get("time", "")
     _draw_phone(stage, 380, day[:3] if day.isalpha() else "", texts)
@@ -496,8 +490,12 @@ def _draw_chip(
 ):
     """Draw the icon, name and value of a feature. Unknown values are grey."""
     stage.box(x, y, width, 46, 9, SURFACE, LINE)
-    icon(stage, icon_name(feature), [(x + 18, y + 23)], 7.5, BLUE, 1.4)
-    name = feature_role(feature) or readable_name(feature)
+    role = feature_role(feature)
+    name = role or readable_name(feature)
+    # Features without a role have the icon of a word in their name.
+    symbols = [role, *map(ICONS.get, name.split()), "feature"]
+    symbol = next(filter(None, symbols))
+    icon(stage, symbol, [(x + 18, y + 23)], 7.5, BLUE, 1.4)
     name = truncate_to_width(name, width - 39, SMALL_SIZE)
     stage.label(x + 34, y + 15, name)
     colour = TEXT
@@ -599,11 +597,6 @@ def _draw_learned(stage, pushes, labels, top):
 
 DAY = 24 * 60  # minutes
 LANES = ("arrived", "waiting", "shown", "opened", "dismissed", "unseen")
-ACTION_RESULTS = {
-    "show": "was shown",
-    "cache": "waits in the cache",
-    "dismiss": "was dismissed unseen",
-}
 
 
 @house_style()
@@ -639,9 +632,9 @@ def inbox(
     Returns:
         A figure of 9 x 4.6 inches.
     """
-    frame = last_frame(frames)
+    frame = {"labels": {}, **last_frame(frames)}
     midnight = DAY * int((frame["now"] - _is_over(frame)) // DAY)
-    time = _clock_time(frame["now"] - midnight)
+    time = clock_time(frame["now"] - midnight)
     title = truncate_to_width(_inbox_title(frame, time), 608, TITLE_SIZE, "bold")
     stage = Stage(900, 460)
     stage.heading(title, _inbox_subtitle(frame, agent), LEFT)
@@ -656,10 +649,10 @@ def _is_over(frame):
     return frame["now"] >= frame["episode_length"]
 
 
-def _clock_time(minutes):
+def clock_time(minutes):
     """Format minutes since midnight as the time of day.
 
-    >>> _clock_time(1122.4), _clock_time(1440)
+    >>> clock_time(1122.4), clock_time(1440)
     ('18:42', '24:00')
     """
     hours, minutes = divmod(int(minutes), 60)
@@ -697,7 +690,7 @@ def _inbox_title(frame, time):
         result = ACTION_RESULTS.get(last["action"], "")
     if not subject:
         return f"Nothing is in hand at {time}"
-    topic = _topic(subject["notification"], frame.get("labels") or {})
+    topic = _topic(subject["notification"], frame["labels"])
     return one_line(f"The {topic} notification {result}")
 
 
@@ -721,8 +714,7 @@ def _inbox_subtitle(frame, agent):
 
 def _draw_inbox_screen(stage, frame, time, agent, choosing):
     """Draw the day, the place, the card in hand with its actions, and the last two finished notifications."""
-    labels = frame.get("labels") or {}
-    texts = _texts_by_role(frame["context"], labels)
+    texts = _texts_by_role(frame["context"], frame["labels"])
     _draw_phone(stage, 420, time, texts)
     day = truncate_to_width(
         one_line(f"{_day_name(frame, texts)} {time}"), 166, TEXT_SIZE, "bold"
@@ -787,7 +779,7 @@ def _draw_finished(stage, frame):
             stage,
             284 + 58 * row,
             event["notification"],
-            frame.get("labels") or {},
+            frame["labels"],
             _duration(frame["now"] - minute),
             "shown" if outcome == "pending" else outcome,
         )
@@ -808,8 +800,7 @@ def _draw_card_in_hand(stage, frame, item, state, colour):
         if item["deferrals"]:
             age = f"{age}, put off {item['deferrals']}×"
         stage.label(right, 123, age, align="right")
-    labels = frame.get("labels") or {}
-    _draw_app(stage, CARD + 10, 137, item["notification"], labels, 126)
+    _draw_app(stage, CARD + 10, 137, item["notification"], frame["labels"], 126)
     stage.line([(CARD + 12, 179), (right, 179)], LINE, 0.8, z=7)
 
 
@@ -835,7 +826,7 @@ def _draw_cache(stage, frame):
     The first card is framed; check-cache takes it next.
     """
     cache = frame["cache"]
-    labels = frame.get("labels") or {}
+    labels = frame["labels"]
     stage.box(LEFT, 74, RIGHT - LEFT, 112, 12, SOFT)
     stage.label(LEFT + 14, 90, "cache")
     if not cache:
@@ -866,7 +857,7 @@ def _draw_rest(stage, x, waiting, now):
     """Draw a card for several waiting notifications."""
     stage.box(x, 102, 188, 76, 10, edge=LINE, z=4)
     for column, item in enumerate(waiting[:6]):
-        app = _app(item["notification"])
+        app = posting_app(item["notification"])
         letter = app_name(app or "Notification")[0]
         tile(stage, x + 10 + 29 * column, 111, 24, letter, app_colour(app))
     age = _duration(now - waiting[0]["arrived"])
@@ -887,7 +878,7 @@ def _time_to_x(minutes):
 def _draw_places(stage, places, now, midnight):
     """Draw the places of the day so far."""
     x_now = _time_to_x(now - midnight)
-    text = f"now {_clock_time(now - midnight)}"
+    text = f"now {clock_time(now - midnight)}"
     stage.text(LEFT, 214, text, SMALL_SIZE, INK, "bold")
     stage.label(RIGHT - 4, 214, "today", align="right")
     stage.box(376, 205, 456, 18, 4, PAPER, LINE)
@@ -920,7 +911,7 @@ def _draw_lanes(stage, frame, midnight):
         stage.text(LEFT + 26, y, name)
         stage.text(RIGHT - 4, y, f"{count:,}", TEXT_SIZE, INK, "bold", "right")
     for hour in range(0, 25, 3):
-        text = _clock_time(60 * hour)
+        text = clock_time(60 * hour)
         stage.label(_time_to_x(60 * hour), 427, text, align="center")
     if len(minutes["expired"]):
         mark(stage, "expired", [(LEFT + 10, 446)], 6)

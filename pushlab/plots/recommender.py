@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 
+from pushlab.metrics.rec import angle_from_start
 from pushlab.plots.stage import Stage, last_frame
 from pushlab.plots.style import (
     BLUE,
@@ -65,17 +66,6 @@ def _item_points(items):
     items = np.asarray(items, float)
     max_length = np.linalg.norm(items, axis=1).max()
     return items @ _plane(items, items.shape[1]).T * 0.9 / max_length
-
-
-def _angle_between(first, second):
-    """Return the angle between two vectors in degrees, 0 to 180.
-
-    >>> float(_angle_between([1.0, 0.0], [0.0, 2.0]))
-    90.0
-    """
-    lengths = np.linalg.norm(first) * np.linalg.norm(second)
-    cosine = np.dot(first, second) / lengths
-    return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
 
 
 @house_style()
@@ -249,7 +239,7 @@ def _write_numbers(stage, frames, rewards):
         last = format_number(rewards[-1])
         mean = format_number(np.mean(rewards))
     first = frames[0]["preference"]
-    angle = _angle_between(first, frames[-1]["preference"])
+    angle = angle_from_start([first, frames[-1]["preference"]])[1]
     turned = "turned since the start"
     if len(first) > 2:  # the map shows only two directions
         turned = f"turned, in all {len(first)} features"

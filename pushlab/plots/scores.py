@@ -13,11 +13,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from pushlab.metrics.estimate import (
+    half_width,
     interquartile_mean,
     score_matrices,
     stratified_interval,
 )
-from pushlab.metrics.estimate.intervals import half_width
 from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
@@ -144,8 +144,6 @@ def task_scores(
     scores: pd.DataFrame,
     tasks: pd.DataFrame,
     agent: str,
-    title: str = "",
-    subtitle: str = "",
     level: float = 0.95,
 ) -> Figure:
     """Draw an agent's runs, means and intervals in all tasks, from random play to the best known score.
@@ -169,17 +167,16 @@ def task_scores(
             text += f", {line.failed:.0f} failed"
         texts.append(text)
     others = means[~is_own].set_index("task")
-    title = title or f"{agent}: scores by task"
-    ax = _draw_score_rows(own, others, texts, title, subtitle)
+    ax = _draw_score_rows(own, others, texts, f"{agent}: scores by task")
     rows = pd.Series(range(len(own)), own.index)
     _draw_runs(ax, scores[scores["agent"] == agent], rows)
     return ax.figure
 
 
-def _draw_score_rows(own, others, texts, title, subtitle):
+def _draw_score_rows(own, others, texts, title):
     """Draw a row for each mean of an agent, with ticks for other agents; return the axes."""
     size = (6.4, 1.7 + 0.3 * len(own))
-    ax = chart(title, subtitle, xlabel="normalised score", size=size)
+    ax = chart(title, xlabel="normalised score", size=size)
     x = others["mean"].clip(*SCORE_LIMITS)
     rows = own.index.get_indexer(others.index)
     ax.plot(x, rows, "|", ms=13, mew=1.4, color=MUTED)
@@ -214,9 +211,7 @@ def _draw_runs(ax, runs, rows):
 
 
 @house_style()
-def ability_scores(
-    table: pd.DataFrame, agent: str, title: str = "", subtitle: str = ""
-) -> Figure:
+def ability_scores(table: pd.DataFrame, agent: str) -> Figure:
     """Draw an agent's normalised score by ability, with ticks for other agents.
 
     An ability in which the agent ran no task has an empty row. Scores outside the axis are clipped.
@@ -234,8 +229,8 @@ def ability_scores(
     for row, interval in zip(own.itertuples(), intervals):
         mean = interval if row.tasks else "not done"
         texts.append(f"{mean}, {row.tasks} of {row.total_tasks} tasks")
-    title = title or f"{agent}: scores by ability"
-    return _draw_score_rows(own, table[~is_own], texts, title, subtitle).figure
+    title = f"{agent}: scores by ability"
+    return _draw_score_rows(own, table[~is_own], texts, title).figure
 
 
 def format_score(value: float, low: float = 0.0, high: float = 1.0) -> str:

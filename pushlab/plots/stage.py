@@ -8,7 +8,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -89,7 +89,7 @@ class Stage:
         size: float = TEXT_SIZE,
         colour: str = INK,
         weight: str = "normal",
-        align: Literal["left", "center", "right"] = "left",
+        align: str = "left",
         z: float = 10,
     ) -> Text:
         """Write text with its capitals centred on y."""
@@ -115,7 +115,7 @@ class Stage:
         x: float,
         y: float,
         text: str,
-        align: Literal["left", "center", "right"] = "left",
+        align: str = "left",
     ) -> Text:
         """Write a small grey label of an axis or a panel."""
         return self.text(x, y, text, SMALL_SIZE, TEXT, align=align)
@@ -128,11 +128,10 @@ class Stage:
         height: float,
         radius: float = 8,
         fill: str = SURFACE,
-        edge: str | None = None,
+        edge: str = "",
         line: float = 1.0,
         dash: Any = "-",
         z: float = 2,
-        **options: Any,
     ) -> FancyBboxPatch:
         """Draw a rectangle with round corners; x, y is its upper left corner."""
         radius = min(radius, width / 2, height / 2)
@@ -145,7 +144,6 @@ class Stage:
             ec=edge or "none",
             lw=line if edge else 0,
             ls=dash,
-            **options,
         )
         return self._add(box, z)
 
@@ -158,7 +156,6 @@ class Stage:
         edge: Any = "none",
         line: Any = 0,
         z: float = 5,
-        **options: Any,
     ) -> PathCollection:
         """Draw a path at each of the points (x, y).
 
@@ -177,7 +174,6 @@ class Stage:
             ec=edge,
             lw=line,
             capstyle="round",
-            **options,
         )
         stamps.set(transform=IdentityTransform(), zorder=z)
         return self.figure.add_artist(stamps)
@@ -361,7 +357,7 @@ def draw_last_outcomes(
     points = np.column_stack([xs, ys])
     last = np.array(outcomes[-20:])
     count = len(last)
-    for kind in set(outcomes[-20:]):
+    for kind in set(last):
         mark(stage, kind, points[:count][last == kind], radius)
     stage.stamp(CIRCLE, points[count:], radius - 0.6, PAPER, LINE, 1.2)
 

@@ -47,10 +47,8 @@ BLUE = "#0072B2"
 ORANGE = "#C87400"
 PURPLE = "#7F2B6A"
 SKY = "#3A97CF"
-BROWN = "#6E4A2F"
-INDIGO = "#2F3E9E"
 GREY = "#76818E"
-SERIES = (BLUE, ORANGE, PURPLE, SKY, BROWN, INDIGO)
+SERIES = (BLUE, ORANGE, PURPLE, SKY, "#6E4A2F", "#2F3E9E")
 DASHES = ((0, ()), (0, (6, 2)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)))
 MARKERS = ("o", "s", "^", "D")
 RANDOM_AGENT = "random"
@@ -328,9 +326,8 @@ def pixels(figure: Figure, scale: float = 1) -> np.ndarray:
     return image
 
 
-_displays: WeakKeyDictionary = (
-    WeakKeyDictionary()
-)  # {owner: display handle in a notebook}
+# {owner: display handle in a notebook}
+_displays: WeakKeyDictionary = WeakKeyDictionary()
 
 
 def show(figure: Figure, owner: Any) -> None:
@@ -470,28 +467,16 @@ def label_rows(
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set(color=colour, weight="bold")
     for row, text in enumerate(texts):
-        label_row_end(ax, row, text, colours[row])
-
-
-def label_row_end(
-    ax: Axes,
-    row: float,
-    text: str,
-    colour: str,
-    weight: str = "normal",
-) -> None:
-    """Write text to the right of a row."""
-    ax.annotate(
-        text,
-        (1, row),
-        (10, 0),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="center",
-        size=TEXT_SIZE,
-        weight=weight,
-        color=colour,
-    )
+        ax.annotate(
+            text,
+            (1, row),
+            (10, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            va="center",
+            size=TEXT_SIZE,
+            color=colours[row],
+        )
 
 
 def draw_mean(
@@ -571,7 +556,11 @@ def row_panels(
         )
         default_texts = [next(texts) for _ in range(len(table))]
         row_styles = [styles.get(name) or styles["other"] for name in table["name"]]
-        _draw_row_means(ax, table, row_styles)
+        hollow = table.get("hollow", [False] * len(table))
+        rows = table[["value", "low", "high"]].to_numpy(float)
+        for row, (style, is_hollow) in enumerate(zip(row_styles, hollow)):
+            value, *ends = rows[row]
+            draw_mean(ax, style, value, row, ends, hollow=is_hollow)
         label_rows(
             ax,
             list(table["name"]),
@@ -579,14 +568,6 @@ def row_panels(
             [style[0] for style in row_styles],
         )
     return figure
-
-
-def _draw_row_means(ax, table, styles):
-    rows = table[["value", "low", "high"]].to_numpy(float)
-    hollow = table.get("hollow", [False] * len(table))
-    for row, (style, is_hollow) in enumerate(zip(styles, hollow)):
-        value, *ends = rows[row]
-        draw_mean(ax, style, value, row, ends, hollow=is_hollow)
 
 
 def draw_vertical_line(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) -> None:
@@ -612,22 +593,14 @@ def draw_vertical_line(ax: Axes, x: float, text: str, dash: Any = BOUND_DASH) ->
 # ---------------------------------------------------------------- text
 
 
-@functools.cache
-def _font(size, weight):
-    return FontProperties(family=FONT, weight=weight, size=size)
-
-
-@functools.cache
-def _text_renderer():
-    return RendererAgg(1, 1, DPI)
+_TEXT_RENDERER = RendererAgg(1, 1, DPI)
 
 
 @functools.lru_cache(maxsize=8192)
 def text_width(text: str, size: float, weight: str = "normal") -> float:
     """Return the width of a line of text in hundredths of an inch."""
-    font = _font(size, weight)
-    renderer = _text_renderer()
-    width, _, _ = renderer.get_text_width_height_descent(text, font, ismath=False)
+    font = FontProperties(family=FONT, weight=weight, size=size)
+    width, *_ = _TEXT_RENDERER.get_text_width_height_descent(text, font, ismath=False)
     return width * 100 / DPI
 
 

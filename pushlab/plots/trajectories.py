@@ -23,7 +23,6 @@ from pushlab.plots.style import (
     BLUE,
     BOUND_DASH,
     DASHES,
-    DISMISSED,
     DRUG_1,
     DRUG_2,
     GOAL,
@@ -38,7 +37,6 @@ from pushlab.plots.style import (
     SERIES,
     SMALL_SIZE,
     SOFT,
-    TEXT,
     blend,
     format_number,
     format_tick,
@@ -348,16 +346,16 @@ def frame_panels(frames: Sequence[Mapping[str, Any]], **more: Any) -> Figure:
 # ---------------------------------------------------------------- dynamical models
 
 
-# {model: {"panels": arguments of `_panel`, "phase_axes": {variable: name of its axis}}}.
-VIEWS = json.loads(files("pushlab.plots").joinpath("views.json").read_text())
+# {model: {"panels": arguments of `_panel`, "phase_axes": {variable: name of its axis}}}. World3 has "curves" instead,
+# {indicator: (factor to the unit of the chart, that unit, top of the scale, colour)}.
+VIEWS = json.loads(files("pushlab.plots").joinpath("views.json").read_text("utf-8"))
 
 
 def _panels(trajectory):
     """Return the panels of a model, by default one for each of its first three variables."""
     model = trajectory.model
-    if model["name"] in VIEWS:
-        panels = VIEWS[model["name"]]["panels"]
-    else:
+    panels = VIEWS.get(model["name"], {}).get("panels")
+    if not panels:
         first_three = list(model["variables"].items())[:3]
         panels = [
             {"name": label, "lines": {name: (name, colour)}}
@@ -384,7 +382,15 @@ def _panel(trajectory, name, lines, unit=1, share=1, baseline="", is_rate=False)
             values = trajectory.baseline[variable]
             curves.append((values, "nothing done", colour, DOTS))
     times = trajectory.values["time"]
-    drawn = [_panel_line(times, unit, is_rate, *curve) for curve in curves]
+    drawn = []
+    for values, label, colour, dash in curves:
+        x = times
+        if is_rate:
+            values = np.diff(values) / np.diff(times)
+            x = times[1:]
+        values = values / unit
+        label += "".join(f" {format_number(last)}" for last in values[-1:])
+        drawn.append((x, values, label, colour, dash))
     all_values = np.concatenate([line[1] for line in drawn])
     low = 0.0
     high = max(all_values, default=0.0) or 1.0
@@ -396,16 +402,6 @@ def _panel(trajectory, name, lines, unit=1, share=1, baseline="", is_rate=False)
     if len(lines) == 1:
         goal = trajectory.goal.get(next(iter(lines)))
     return Panel(name, drawn, (low, high), share, is_log, goal)
-
-
-def _panel_line(times, unit, is_rate, values, label, colour, dash):
-    """Return a line of a panel, labelled with its last value."""
-    if is_rate:
-        values = np.diff(values) / np.diff(times)
-        times = times[1:]
-    values = values / unit
-    label += "".join(f" {format_number(last)}" for last in values[-1:])
-    return times, values, label, colour, dash
 
 
 def _draw_trajectory(trajectory, panels, width, title, subtitle, *notes, as_bars=False):
@@ -428,8 +424,8 @@ def _draw_trajectory(trajectory, panels, width, title, subtitle, *notes, as_bars
 @house_style()
 def patient(
     episode: Any,
-    model: Mapping | None = None,
-    goal: Mapping | None = None,
+    model: Mapping = {},
+    goal: Mapping = {},
     title: str = "",
     subtitle: str = "",
     agent: str = "",
@@ -557,16 +553,6 @@ def epidemic(
     return stage.figure
 
 
-# {indicator: (factor to the unit of the chart, that unit, top of the scale, colour)}.
-WORLD3_CURVES = {
-    "population": (1e-9, "billion people", 16, BLUE),
-    "resources": (100, "% of resources", 100, TEXT),
-    "food": (1, "kg food a head", 1000, ORANGE),
-    "output": (1, "dollars of industry", 500, PURPLE),
-    "pollution": (1, "× pollution of 1970", 32, DISMISSED),
-}
-
-
 @house_style()
 def limits_to_growth(
     episode: Any,
@@ -588,12 +574,14 @@ def limits_to_growth(
     times = trajectory.time
     lines = []
     scales = []
-    for (name, scale), dash in zip(WORLD3_CURVES.items(), (*DASHES, DOTS)):
+    curves = VIEWS["world3"]["curves"].items()
+    for (name, scale), dash in zip(curves, (*DASHES, DOTS)):
         factor, unit, highest, colour = scale
         values = factor * trajectory.values[name]
         while values.max() > highest:  # double the book's scale until the curve fits
             highest *= 2
         label = f"{format_number(values[-1])} {unit}"
+        colour = getattr(style, colour)
         lines.append((times, values / highest, label, colour, dash))
         scales.append(f"{highest:,.0f} {unit}")
     panels = [Panel("", lines, (0, 1))]

@@ -21,7 +21,14 @@ import numpy as np
 from gymnasium import spaces
 from matplotlib.figure import Figure
 
-from pushlab.plots.phones import app_name, format_value, phone
+from pushlab.plots.phones import (
+    DAY,
+    app_name,
+    clock_time,
+    format_value,
+    phone,
+    posting_app,
+)
 from pushlab.plots.style import format_number, png, readable_name
 from pushlab.utils.arguments import import_optional, require, short_repr
 
@@ -445,8 +452,7 @@ def describe_frame(frame: Mapping) -> str:
             text = readable_value(name, context[name], labels)
             words.append(f"day {text}" if text.isdigit() else text)
     if "now" in frame:  # more exact than the time of the context
-        hours, minutes = divmod(int(frame["now"]), 60)
-        words[1:] = [f"{hours % 24:02}:{minutes:02}"]
+        words[1:] = [clock_time(frame["now"] % DAY)]
     if push:
         words += [f"{_app(push)} shown", "opened" if push["opened"] else "dismissed"]
     match frame:
@@ -474,9 +480,7 @@ def describe_frame(frame: Mapping) -> str:
 
 def _app(push):
     """Return the app of a notification in a sentence."""
-    texts = list(push["notification"].items())
-    apps = [value for name, value in texts if "app" in name.lower()]
-    return app_name(apps[0]).lower() if apps else "notification"
+    return app_name(posting_app(push["notification"]) or "notification").lower()
 
 
 def readable_value(name: str, value: Any, labels: Mapping = {}) -> str:

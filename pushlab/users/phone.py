@@ -11,6 +11,7 @@ depends on the time slot and the weekend, and its other features depend on the a
 The tables are in data/people; its README describes them. The package names of the apps are fictional.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -42,27 +43,6 @@ INITIAL_LEVEL = 90_000  # thousandths of a percent
 LOUDSPEAKER_PERCENT = 8  # stops without headphones at which music plays
 UPDATE_LEVELS = np.array(("none", "low", "medium", "high"), dtype=object)
 BURST_GAP = (20_000_000, 240_000_000)  # microseconds between notifications of a burst
-SENSOR_FEATURES = (
-    "place",
-    "activity",
-    "noise",
-    "batteryLevel",
-    "charging",
-    "headphonesIn",
-    "musicActive",
-    "proximity",
-    "ringerMode",
-    "lightIntensity",
-)
-NOTIFICATION_FEATURES = (
-    "postingApp",
-    "category",
-    "numberOfUpdates",
-    "subject",
-    "priority",
-    "ongoing",
-    "visibility",
-)
 
 
 def _read_table(name):
@@ -181,7 +161,7 @@ def simulate_contexts(person: Persona, seed: int, days: int) -> dict[str, np.nda
     """Return the context in each minute of a number of days, from a Monday on, and of EXTRA_DAYS more.
 
     Returns:
-        {feature: object array (minutes,)} for `day`, `time` and SENSOR_FEATURES.
+        {feature: object array (minutes,)} for `day`, `time` and the readings of the sensors.
     """
     days += EXTRA_DAYS
     settings = dict(SETTINGS)
@@ -193,12 +173,10 @@ def simulate_contexts(person: Persona, seed: int, days: int) -> dict[str, np.nda
     n_quarters = len(minutes) // QUARTER_HOUR
     quarters = draw_uniforms(seed, "quarters", (2 + len(gaps), n_quarters))
     activity, proximity, *gap_draws = np.repeat(quarters, QUARTER_HOUR, axis=1)
-    context = {
-        "day": np.array(list("0123456"), dtype=object)[minutes // MINUTES_PER_DAY % 7],
-        "time": np.array(SLOTS, dtype=object)[slot_number(minutes)],
-    }
-    for name in SENSOR_FEATURES:
-        context[name] = np.empty(len(minutes), dtype=object)
+    context = defaultdict(lambda: np.empty(len(minutes), dtype=object))
+    days_of_week = np.array(list("0123456"), dtype=object)
+    context["day"] = days_of_week[minutes // MINUTES_PER_DAY % 7]
+    context["time"] = np.array(SLOTS, dtype=object)[slot_number(minutes)]
     level = INITIAL_LEVEL
     stop_draws = draw_uniforms(seed, "stops", (len(stops), 7))
     for (name, start, end), draws in zip(stops, stop_draws):
@@ -241,18 +219,13 @@ def simulate_arrivals(
 
     Returns:
         Times in microseconds since the first midnight, in ascending order, int64 (rows,); and
-        {feature: object array (rows,)} for NOTIFICATION_FEATURES.
+        {feature of a notification: object array (rows,)}.
     """
-    likings = {}
-    for name in APPS:
-        short_name = name.rpartition(".")[2]
-        likings[name] = person.likings.get(short_name, 10)
+    likings = {name: person.likings.get(name.rpartition(".")[2], 10) for name in APPS}
     times = _burst_times(person, seed, days, likings)
     draws = draw_uniforms(seed, "notifications", (7, len(times)))
-    features = {
-        name: np.empty(len(times), dtype=object) for name in NOTIFICATION_FEATURES
-    }
-    features["postingApp"][:] = _draw_apps(times, likings, draws[0])
+    features = defaultdict(lambda: np.empty(len(times), dtype=object))
+    features["postingApp"] = _draw_apps(times, likings, draws[0])
     updates = np.zeros(len(times), dtype=int)
     repeats = np.zeros(len(times), dtype=int)
     for name, app in APPS.items():
@@ -280,9 +253,9 @@ def simulate_arrivals(
     posted = times[burst] + delay - delay[first]
     order = np.argsort(posted, kind="stable")
     levels = np.minimum(updates[burst] + position, len(UPDATE_LEVELS) - 1)
-    features = {name: values[burst[order]] for name, values in features.items()}
-    features["numberOfUpdates"] = UPDATE_LEVELS[levels[order]]
-    return posted[order], features
+    columns = {name: values[burst[order]] for name, values in features.items()}
+    columns["numberOfUpdates"] = UPDATE_LEVELS[levels[order]]
+    return posted[order], columns
 
 
 def _burst_times(person, seed, days, likings):

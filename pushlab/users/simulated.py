@@ -95,7 +95,7 @@ class Judge:
         Returns:
             A function f(row (n,), action (n, components), probability (n,)) that fills the last array.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define this method")
+        raise NotImplementedError
 
     def probability(
         self, contexts: np.ndarray, notifications: np.ndarray
@@ -152,7 +152,7 @@ class SimulatedUser(Judge):
         Raises:
             ValueError: The truth has a feature or a value that the schema lacks.
         """
-        truth = user.truth or {}
+        truth = user.truth
         schema = user.schema
         context = _one_hot_weights(schema.context, truth["context"])
         notification = _one_hot_weights(schema.notification, truth["notification"])
@@ -177,12 +177,6 @@ class SimulatedUser(Judge):
         base = self.intercept + active @ self.context
         weights = self.notification + active @ self.pairs
         return base, weights
-
-    def log_odds(self, contexts: np.ndarray, notifications: np.ndarray) -> np.ndarray:
-        """Return the log-odds of opening, (rows,), for codes of contexts and notifications, a row each."""
-        base, weights = self.context_log_odds(contexts)
-        columns = np.asarray(notifications) + self.schema.notification.starts
-        return base + np.take_along_axis(weights, columns, axis=1).sum(axis=1)
 
     def probability_function(self, contexts: np.ndarray) -> Callable[..., None]:
         base, weights = self.context_log_odds(contexts)

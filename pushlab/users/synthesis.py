@@ -15,7 +15,6 @@ weight of the feature `place` belongs to a tag. It counts if the context has thi
 ['day', '6', 'subject', 'arts & entertainment', 1.9]
 """
 
-import hashlib
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -48,14 +47,6 @@ from pushlab.users.phone import (
 from pushlab.utils.arguments import require, validate_integer, validate_number
 from pushlab.utils.files import data_dir, json_text, new_folder, read_json, write_text
 from pushlab.utils.seeds import draw_uniforms, quantile
-
-__all__ = [
-    "headroom",
-    "make_user",
-    "write_shipped_users",
-    "write_catalogue",
-    "write_user",
-]
 
 MICROSECONDS_PER_SECOND = 1_000_000
 SCHEMA = "evalumap2019"
@@ -103,7 +94,7 @@ def make_user(
         validate_number("open_rate", open_rate, 0.02, 0.98)
     if per_quarter is not None:
         validate_number("per_quarter", per_quarter, 50, 20_000)
-    return _build_user(str(name), draw_persona(seed, open_rate, per_quarter))
+    return build_user(str(name), draw_persona(seed, open_rate, per_quarter))
 
 
 # ---------------------------------------------------------------- a person from a seed
@@ -162,10 +153,7 @@ def draw_persona(
     random_count = rng.choose(range(1600, 3300))
     shift = rng.choose(range(-40, 41))
     pace = rng.choose(PACES)
-    likings = {}
-    for name in APPS:
-        short_name = name.rpartition(".")[2]
-        likings[short_name] = rng.choose(LIKINGS)
+    likings = {name.rpartition(".")[2]: rng.choose(LIKINGS) for name in APPS}
     tags = _place_tags(model)
     slots = rng.sample(SLOTS[1:], 3)
     slot_weights = {slot: rng.signed_weight(0.2, 0.8) for slot in slots}
@@ -204,9 +192,10 @@ def draw_persona(
         pairs.append((*welcome, *topic, rng.weight(1.3, 2.5)))
         pairs.append((*unwelcome, *topic, -rng.weight(1.0, 2.2)))
     mira = PEOPLE["mira"]
-    response = {}
-    for action, medians in mira.response.items():
-        response[action] = tuple(seconds * pace // 100 for seconds in medians)
+    response = {
+        action: tuple(seconds * pace // 100 for seconds in medians)
+        for action, medians in mira.response.items()
+    }
     return Persona(
         seed=seed,
         kind=model.kind,
@@ -390,7 +379,7 @@ def simulate_engagements(
     return rows, taste
 
 
-def _build_user(name, person):
+def build_user(name: str, person: Persona) -> SyntheticUser:
     """Return the SyntheticUser of a Persona."""
     rows, taste = simulate_engagements(person, person.seed)
     opened = rows["opened"]
@@ -481,23 +470,6 @@ def _challenge_tables(columns, in_test):
 
 
 # ---------------------------------------------------------------- files
-
-
-def write_shipped_users(folder: Path | str) -> list[Path]:
-    """Write the shipped users, the catalogue, the schema and checksums; return the paths.
-
-    The files are the same, byte for byte, on every machine.
-    """
-    folder = Path(folder)
-    paths = write_catalogue(folder)
-    for name, person in PEOPLE.items():
-        paths += write_user(_build_user(name, person), folder / name, overwrite=True)
-    checksums = {}
-    for path in paths:
-        name = path.relative_to(folder).as_posix()
-        checksums[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    lines = "".join(f"{checksums[name]}  {name}\n" for name in sorted(checksums))
-    return [*paths, write_text(folder / "SHA256SUMS", lines)]
 
 
 def write_user(

@@ -37,7 +37,8 @@ INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab"
 @functools.cache
 def package_digest() -> str:
     """Return a digest of pushlab's sources, its environments' data, and the versions of numerical packages."""
-    files = [*Path(__file__).parents[1].rglob("*.py")]
+    package = Path(__file__).parents[1]
+    files = [*package.rglob("*.py"), *package.rglob("*.toml")]
     for name in DATA_FOLDERS:
         files += (data_dir() / name).rglob("*.*")
     digest = hashlib.sha256()

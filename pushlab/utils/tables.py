@@ -91,7 +91,7 @@ def read_table(
     path: Path | str,
     rules: Mapping[str, ColumnRule],
     allow_extra: bool = True,
-    name: str | None = None,
+    name: str = "",
 ) -> pd.DataFrame:
     """Return the table in a file, with converted columns.
 
@@ -109,7 +109,7 @@ def read_table(
 
 
 def read_raw_table(
-    path: Path | str, separator: str = ",", name: str | None = None
+    path: Path | str, separator: str = ",", name: str = ""
 ) -> pd.DataFrame:
     """Return the table in a file, with all cells as text. Raises BadData if the file isn't a table.
 

@@ -5,6 +5,7 @@ cheating teams play Challenge 2 on a server. The true value of an honest team is
 people, made by the same generator from another secret.
 """
 
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,7 +24,6 @@ from pushlab.agents import (
     ThompsonSampling,
 )
 from pushlab.metrics.estimate import mean_interval, paired_interval
-from pushlab.metrics.push import expected_points
 from pushlab.users.judges import fit_judge
 from pushlab.utils.files import data_dir
 from pushlab_classroom import (
@@ -35,6 +35,9 @@ from pushlab_classroom import (
 )
 from pushlab_classroom.private_users import derive, new_secret, private_user
 from pushlab_classroom.standings import standings, team_earnings
+
+sys.path.append(str(Path(__file__).parents[2] / "studies"))  # for workers too
+from class_precision import share
 
 SEED = "a simulated class"
 EPISODES = 20
@@ -124,15 +127,6 @@ def play(team, folder, url, token, episodes):
             player.load(agent.state())
         rollout(make_env(True), player, seed=first + number, episodes=1, progress=False)
     return Tricks.accepted, Tricks.refused
-
-
-def share(user, agent, seed):
-    """Return the expected points of an agent as a share of those of the catalogue's best notifications."""
-    env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
-    log = rollout(env, agent, seed=seed, progress=False)
-    points = expected_points(log["info.actual"], log["info.probability"])
-    best = expected_points(log["info.actual"], log["info.best"])
-    return points.sum() / best.sum()
 
 
 def true_shares(number):

@@ -1,7 +1,7 @@
-"""Speed of environments with other arguments, of imports and of a challenge.
+"""Speed of imports and of a challenge.
 
 Results are in the benchmark's extra_info. The times are not tested. Runs are short with --benchmark-disable, as in
-`make test`. The table of `make benchmarks` measures environments with default arguments.
+`make test`. The table of `make benchmarks` measures environments.
 """
 
 import subprocess
@@ -10,91 +10,8 @@ import sys
 import gymnasium as gym
 import numpy as np
 import pytest
-from cases import record, replay
 
 import pushlab  # noqa: F401
-
-
-def measure_rate(benchmark, run, count, rounds=10, setup=None):
-    """Run the benchmark and store the steps per second of its fastest round."""
-    benchmark.pedantic(run, setup=setup, rounds=rounds, warmup_rounds=2)
-    if benchmark.enabled:
-        rate = count / benchmark.stats.stats.min
-        benchmark.extra_info["steps_per_second"] = round(rate)
-
-
-@pytest.mark.parametrize(
-    "name, arguments",
-    [
-        ("pushlab/RoomEnv-v0", {"size": "big"}),
-        ("pushlab/RoomEnv-v0", {"encoding": "index"}),
-        ("pushlab/RECEnv-v0", {"reward_std": 0.3, "obs_std": 0.1}),
-        ("pushlab/Credit-v0", {"actions": "box"}),
-        ("pushlab/ODE-World3-v1", {"reference": "whynot-0.12"}),
-        ("pushlab/evalumap2-v0", {"judge": "logistic"}),
-    ],
-    ids=lambda part: (
-        "-".join(map(str, part.values()))
-        if isinstance(part, dict)
-        else part.removeprefix("pushlab/")
-    ),
-)
-def test_one(benchmark, name, arguments):
-    """Measure random allowed actions through gym.make with its default wrappers, with resets."""
-    env = gym.make(name, **arguments)
-    steps = 1000 if benchmark.enabled else 50
-    actions, _ = record(env, steps)
-    measure_rate(benchmark, lambda: replay(env, actions), steps)
-
-
-@pytest.mark.parametrize(
-    "name, arguments, copies",
-    [
-        ("pushlab/RECEnv-v0", {"reward_std": 0.3, "obs_std": 0.1}, 4096),
-        ("pushlab/RoomEnv-v0", {"size": "big", "encoding": "index"}, 4096),
-        ("pushlab/Credit-v0", {"actions": "box"}, 256),
-    ],
-    ids=["noisy recommender", "big room", "free weights"],
-)
-def test_batch(benchmark, name, arguments, copies):
-    """Measure steps per second over all copies of the native vector version."""
-    if not benchmark.enabled:
-        copies = 16
-    envs = gym.make_vec(name, num_envs=copies, **arguments)
-    steps = 8
-    envs.reset(seed=1)
-    actions = [envs.action_space.sample() for _ in range(steps)]
-
-    def run():
-        for action in actions:
-            envs.step(action)
-
-    measure_rate(benchmark, run, steps * copies, rounds=40)
-
-
-@pytest.mark.parametrize(
-    "start, untreated, steps",
-    [("unhealthy", 0, 390), ("early infection", 4, 5)],
-    ids=["away from the peak", "at the viral peak"],
-)
-def test_patient(benchmark, start, untreated, steps):
-    """Measure a random action per day through gym.make. WhyNot 0.12.0 takes 980 steps per second."""
-    env = gym.make("pushlab/ODE-HIV-v0", initial_state=start)
-    env.action_space.seed(1)
-    actions = [0] * steps
-    if not untreated:
-        actions = [env.action_space.sample() for _ in range(steps)]
-
-    def begin():
-        env.reset(seed=1)
-        for _ in range(untreated):
-            env.step(0)
-
-    def run():
-        for action in actions:
-            env.step(action)
-
-    measure_rate(benchmark, run, steps, rounds=40, setup=begin)
 
 
 @pytest.mark.parametrize("modules", ["gymnasium", "gymnasium, pushlab"])

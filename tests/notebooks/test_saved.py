@@ -22,9 +22,8 @@ from PIL import Image
 PATHS = refresh.find_notebooks()
 MAX_CELL_LINES = 25  # after joining wrapped lines
 MAX_PICTURE_SIZE = 150_000  # bytes of PNG
-MAX_NOTEBOOK_SIZE = 600_000  # bytes
 MAX_RUN_SECONDS = 15  # CPU seconds
-MAX_BYTES = 500_000
+MAX_BYTES = 500_000  # of a notebook
 MAX_READING = 60  # minutes
 MAX_PRACTICE = 90  # minutes of exercises
 MACHINE_PATH = re.compile(
@@ -92,7 +91,6 @@ def issues(notebook):
 def test_a_saved_notebook_is_complete_readable_and_in_the_normal_form(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     assert issues(notebook) == []
-    assert path.stat().st_size <= MAX_NOTEBOOK_SIZE
     exercises = solutions.exercises(notebook.cells)
     wrong = solutions.wrong_answers(path.stem)
     for number, exercise in enumerate(exercises, start=1):

@@ -405,26 +405,24 @@ def score_matrices(
 
 def score_table(
     scores: Mapping[str, ArrayLike],
-    statistics: Mapping[str, Callable] | None = None,
-    against: str | None = None,
-    level: float = 0.95,
+    statistics: Mapping[str, Callable] = {},
+    against: str = "",
     shared_seeds: bool = False,
 ) -> pd.DataFrame:
-    """Compute statistics of each agent with their stratified bootstrap intervals, one row per statistic and agent.
+    """Compute statistics of each agent with 95 % stratified bootstrap intervals, one row per statistic and agent.
 
     Args:
         scores: {agent: array (runs, tasks)}, normalised if tasks differ in their scales: for example 0 for chance and 1
             for the best known score.
-        statistics: {name: function of scores}. None selects the interquartile mean and the optimality gap or, against
+        statistics: {name: function of scores}. The default is the interquartile mean and the optimality gap or, against
             another agent, the probability of improvement. The gap is the distance from a score of 1, which has no
             meaning for raw returns: it is left out if all scores of all agents are above 1.
         against: The agent with which all others are compared: statistics are functions of an agent's scores and of its
             scores.
-        level: Coverage, between 0 and 1.
         shared_seeds: See `stratified_interval`.
 
     Returns:
-        A DataFrame of statistic, agent, value, low, high, runs, tasks, level.
+        A DataFrame of statistic, agent, value, low, high, runs, tasks.
 
     >>> score_table({"a": [[0.5, 1.0], [0.0, 7.0]]})[["statistic", "value"]].values.tolist()
     [['interquartile mean', 0.75], ['optimality gap', 0.375]]
@@ -435,26 +433,25 @@ def score_table(
     """
     _validate(scores)
     baseline = None
-    if against is not None:
+    if against:
         validate_choice("against", against, scores)
         baseline = scores[against]
-    if statistics is None:
-        statistics = _default_statistics(scores, against)
+    statistics = statistics or _default_statistics(scores, against)
     rows = []
     for name, function in statistics.items():
         for agent, values in scores.items():
             if agent != against:
                 interval = stratified_interval(
-                    values, function, baseline, level, shared_seeds=shared_seeds
+                    values, function, baseline, shared_seeds=shared_seeds
                 )
-                rows.append((name, agent, *interval, *np.shape(values), level))
-    columns = ["statistic", "agent", "value", "low", "high", "runs", "tasks", "level"]
+                rows.append((name, agent, *interval, *np.shape(values)))
+    columns = ["statistic", "agent", "value", "low", "high", "runs", "tasks"]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _default_statistics(scores, against):
     """Return {name: function} of the statistics that `score_table` computes by default."""
-    if against is not None:
+    if against:
         name = f"probability of improvement over {against}"
         return {name: probability_of_improvement}
     statistics = {"interquartile mean": interquartile_mean}
@@ -475,10 +472,11 @@ def _validate(scores):
 def profile_table(
     scores: Mapping[str, ArrayLike],
     thresholds: ArrayLike | None = None,
-    level: float = 0.95,
     shared_seeds: bool = False,
 ) -> pd.DataFrame:
-    """Compute the performance profile of each agent with its band, one row per agent and threshold.
+    """Compute the performance profile of each agent with its 95 % band, one row per agent and threshold.
+
+    The coverage holds for each threshold by itself.
 
     Near both ends of a profile the band is too narrow for few runs. Its width is 0 if on each task all runs are above a
     threshold, or none is. A true fraction of 0.1 on one task has a coverage of 40, 68 and 90 % in 1,000 simulated
@@ -487,11 +485,10 @@ def profile_table(
     Args:
         scores: {agent: array (runs, tasks)}.
         thresholds: Array; None takes 101 from the lowest score to the highest of all agents, at least from 0 to 1.
-        level: Coverage of each threshold's fraction by itself.
         shared_seeds: See `stratified_interval`.
 
     Returns:
-        A DataFrame of agent, threshold, share, low, high, runs, tasks, level.
+        A DataFrame of agent, threshold, share, low, high, runs, tasks.
     """
     _validate(scores)
     if thresholds is None:
@@ -505,7 +502,7 @@ def profile_table(
     tables = []
     for agent, values in scores.items():
         fraction, low, high = stratified_interval(
-            values, profile, level=level, shared_seeds=shared_seeds
+            values, profile, shared_seeds=shared_seeds
         )
         runs, tasks = np.shape(values)
         columns = {
@@ -516,7 +513,6 @@ def profile_table(
             "high": np.clip(high, 0, 1),
             "runs": runs,
             "tasks": tasks,
-            "level": level,
         }
         tables.append(pd.DataFrame(columns))
     return pd.concat(tables, ignore_index=True)

@@ -7,7 +7,8 @@ The estimators share these arguments:
 - `action_values`: Q̂ of the logged action under the target, from a model that was fitted on other episodes
 - `values`: V̂ of the observation, from the same model; 0 after the end
 - `discount`: discount factor, 0 to 1
-- `level`: coverage of the interval
+
+The coverage of all intervals is 95 %.
 """
 
 from typing import NamedTuple
@@ -52,17 +53,15 @@ def effective_sample_size(weights: ArrayLike) -> float:
 def naive(
     rewards: ArrayLike,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Mean return of the log, which is the value of the logging policy instead of the target."""
-    return _estimate(_returns(rewards, discount), np.nan, level)
+    return _estimate(_returns(rewards, discount), np.nan)
 
 
 def importance_sampling(
     rewards: ArrayLike,
     ratios: ArrayLike,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Mean of the returns, weighted by the ratio of the whole episode: unbiased, with a high variance.
 
@@ -75,14 +74,13 @@ def importance_sampling(
     rewards, ratios = _validate_pair(rewards, ratios)
     weights = ratios.prod(axis=1)
     returns = _returns(rewards, discount)
-    return _estimate(weights * returns, effective_sample_size(weights), level)
+    return _estimate(weights * returns, effective_sample_size(weights))
 
 
 def self_normalised(
     rewards: ArrayLike,
     ratios: ArrayLike,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Weighted mean of the returns, whose weights are divided by their sum: a small bias, a lower variance.
 
@@ -99,14 +97,13 @@ def self_normalised(
         return Estimate(np.nan, np.nan, np.nan, 0.0)
     value = (weights * returns).sum() / weights.sum()
     terms = weights * (returns - value) / weights.mean()
-    return _estimate(terms, ess, level, value)
+    return _estimate(terms, ess, value)
 
 
 def per_decision(
     rewards: ArrayLike,
     ratios: ArrayLike,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Mean return in which each reward is weighted by the ratios up to its step only.
 
@@ -119,13 +116,13 @@ def per_decision(
     weights = np.cumprod(ratios, axis=1)
     returns = _returns(weights * rewards, discount)
     ess = effective_sample_size(weights[:, -1])
-    return _estimate(returns, ess, level)
+    return _estimate(returns, ess)
 
 
 # ---------------------------------------------------------------- models and weights
 
 
-def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
+def direct_method(values: ArrayLike) -> Estimate:
     """Mean of a model's values of the first observations: no weights, but the whole bias of the model.
 
     The interval covers the choice of first observations, not the error of the model.
@@ -135,7 +132,7 @@ def direct_method(values: ArrayLike, level: float = 0.95) -> Estimate:
         values.ndim == 2,
         f"values must have the axes (episodes, steps); got shape {values.shape}",
     )
-    return _estimate(values[:, 0], np.nan, level)
+    return _estimate(values[:, 0], np.nan)
 
 
 def doubly_robust(
@@ -144,7 +141,6 @@ def doubly_robust(
     action_values: ArrayLike,
     values: ArrayLike,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Value of the model, corrected by its weighted errors: unbiased if the model or the propensities are right.
 
@@ -152,14 +148,12 @@ def doubly_robust(
         Jiang & Li (2016), Doubly robust off-policy value evaluation for reinforcement learning, ICML; with
         cross-fitting, Kallus & Uehara (2020), Double reinforcement learning, JMLR 21.
     """
-    rewards, ratios = _validate_pair(rewards, ratios)
-    action_values = np.asarray(action_values, float)
-    values = np.asarray(values, float)
-    weights = np.cumprod(ratios, axis=1)
+    arrays = (rewards, ratios, action_values, values)
+    rewards, weights, action_values, values = _with_weights(*arrays)
     errors = weights * (rewards - action_values)
     corrected = errors + _previous_weights(weights) * values
     ess = effective_sample_size(weights[:, -1])
-    return _estimate(_returns(corrected, discount), ess, level)
+    return _estimate(_returns(corrected, discount), ess)
 
 
 def switch_doubly_robust(
@@ -169,7 +163,6 @@ def switch_doubly_robust(
     values: ArrayLike,
     threshold: float | None = None,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Doubly robust up to a threshold of the weight, the model alone above it: w becomes w 1(w <= threshold).
 
@@ -195,7 +188,7 @@ def switch_doubly_robust(
         return np.where(weights <= threshold, weights, 0)
 
     arrays = (rewards, ratios, action_values, values)
-    return _adapted_doubly_robust(arrays, discount, level, cut, 1, threshold)
+    return _adapted_doubly_robust(arrays, discount, cut, 1, threshold)
 
 
 def doubly_robust_with_shrinkage(
@@ -205,7 +198,6 @@ def doubly_robust_with_shrinkage(
     values: ArrayLike,
     limit: float | None = None,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Doubly robust with optimistic shrinkage (DRos): w becomes limit w / (w² + limit), at most sqrt(limit) / 2.
 
@@ -222,24 +214,20 @@ def doubly_robust_with_shrinkage(
         return weights / (1 + weights**2 / limit)
 
     arrays = (rewards, ratios, action_values, values)
-    return _adapted_doubly_robust(arrays, discount, level, shrink, 2, limit)
+    return _adapted_doubly_robust(arrays, discount, shrink, 2, limit)
 
 
-def _adapted_doubly_robust(arrays, discount, level, adapt, power, setting):
+def _adapted_doubly_robust(arrays, discount, adapt, power, setting):
     """Return the doubly robust estimate with adapted weights.
 
     Args:
         arrays: Rewards, ratios, action values and values.
-        discount, level: See the module.
+        discount: See the module.
         adapt: Function of weights and a setting; returns smaller weights.
         power: Power of the weights that has the unit of the setting.
         setting: None selects the setting with the smallest variance plus squared bias.
     """
-    rewards, ratios, action_values, values = arrays
-    rewards, ratios = _validate_pair(rewards, ratios)
-    action_values = np.asarray(action_values, float)
-    values = np.asarray(values, float)
-    weights = np.cumprod(ratios, axis=1)
+    rewards, weights, action_values, values = _with_weights(*arrays)
     next_values = np.hstack([values[:, 1:], np.zeros((len(values), 1))])
     errors = rewards + discount * next_values - action_values
 
@@ -249,7 +237,7 @@ def _adapted_doubly_robust(arrays, discount, level, adapt, power, setting):
 
     fixed = np.inf if setting is None else setting
     ess = effective_sample_size(adapt(weights, fixed)[:, -1])
-    estimate = _estimate(terms(fixed), ess, level)
+    estimate = _estimate(terms(fixed), ess)
     if setting is not None:
         return estimate
     settings = _setting_grid(weights, power)
@@ -289,7 +277,6 @@ def magic(
     action_values: ArrayLike,
     values: ArrayLike,
     discount: float = 1.0,
-    level: float = 0.95,
 ) -> Estimate:
     """Best mixture, over all j, of weights for the first j steps and the model for the rest (MAGIC).
 
@@ -304,11 +291,9 @@ def magic(
     Source:
         Thomas & Brunskill (2016), Data-efficient off-policy policy evaluation for reinforcement learning, ICML.
     """
-    robust = doubly_robust(rewards, ratios, action_values, values, discount, level)
-    rewards, ratios = _validate_pair(rewards, ratios)
-    action_values = np.asarray(action_values, float)
-    values = np.asarray(values, float)
-    weights = np.cumprod(ratios, axis=1)
+    arrays = (rewards, ratios, action_values, values)
+    robust = doubly_robust(*arrays, discount)
+    rewards, weights, action_values, values = _with_weights(*arrays)
     discounts = discount ** np.arange(rewards.shape[1])
     errors = discounts * (rewards - action_values)
     previous = _previous_weights(weights)
@@ -323,7 +308,7 @@ def magic(
     bias = means - np.clip(means, low, high)
     covariance = np.cov(terms.T) / len(weights)
     fractions = _best_fractions(covariance + np.outer(bias, bias))
-    mixture = _estimate(terms @ fractions, np.nan, level)
+    mixture = _estimate(terms @ fractions, np.nan)
     return _with_width_of(robust, mixture.value, mixture.high - mixture.value)
 
 
@@ -399,6 +384,13 @@ def _validate_pair(rewards, ratios) -> tuple[np.ndarray, np.ndarray]:
     return rewards, ratios
 
 
+def _with_weights(rewards, ratios, action_values, values) -> tuple[np.ndarray, ...]:
+    """Return rewards, weights up to each step, action values and values as valid arrays (episodes, steps)."""
+    rewards, ratios = _validate_pair(rewards, ratios)
+    weights = np.cumprod(ratios, axis=1)
+    return rewards, weights, np.asarray(action_values, float), np.asarray(values, float)
+
+
 def _returns(rewards, discount):
     """Return the discounted sums (episodes,) of rewards (episodes, steps)."""
     rewards = np.asarray(rewards, float)
@@ -411,7 +403,7 @@ def _returns(rewards, discount):
     return rewards @ discounts
 
 
-def _estimate(terms, ess, level, value=None):
+def _estimate(terms, ess, value=None):
     """Return the mean of the terms of each episode, or another value, with the interval of their spread.
 
     The ends are NaN if all weights are 0 (ess 0).
@@ -420,5 +412,5 @@ def _estimate(terms, ess, level, value=None):
     half = np.nan
     if ess:
         deviation = terms.std(ddof=1)
-        half = float(half_width(deviation, len(terms), level))
+        half = float(half_width(deviation, len(terms)))
     return Estimate(value, value - half, value + half, ess)

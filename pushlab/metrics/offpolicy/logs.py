@@ -13,8 +13,6 @@ from pushlab.utils.arguments import (
     require_columns,
     require_rows,
     validate_callable,
-    validate_integer,
-    validate_number,
 )
 
 MIN_ESS = 50  # a rule of thumb: below it, weighted intervals are unreliable
@@ -176,12 +174,11 @@ def quadratic_or_linear(observations: np.ndarray) -> np.ndarray:
 def cross_fitted_values(
     episodes: Episodes,
     discount: float = 1.0,
-    folds: int = FOLDS,
     features: Callable = quadratic_or_linear,
     penalty: float = 1.0,
     seed: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, fitted on the other folds.
+    """Return Q̂ (episodes, steps, actions) and V̂ (episodes, steps) under the target, fitted on the other of five folds.
 
     Fitted Q evaluation from the last step backwards. For each step and action a ridge regression predicts the reward
     plus the next step's V̂ from a 1 and the features of the observation. Features are standardised first (mean 0 and
@@ -190,7 +187,6 @@ def cross_fitted_values(
     Args:
         episodes: The log.
         discount: Discount factor, 0 to 1.
-        folds: Number of folds, at most one per episode.
         features: Function of the observations of all rows (rows, features) that returns features (rows, any number).
         penalty: Penalty of the ridge regression.
         seed: Seed of the folds.
@@ -199,12 +195,11 @@ def cross_fitted_values(
         Le, Voloshin & Yue (2019), Batch policy learning under constraints, ICML (fitted Q evaluation).
     """
     n_episodes, n_steps = episodes.rewards.shape
-    validate_integer("folds", folds, 2, n_episodes)
-    fold = np.random.default_rng(seed).permutation(n_episodes) % folds
+    fold = np.random.default_rng(seed).permutation(n_episodes) % FOLDS
     rows = episodes.observations.reshape(n_episodes * n_steps, -1)
     inputs = features(rows).reshape(n_episodes, n_steps, -1)
     action_values = np.zeros(episodes.target.shape)
-    for number_of_fold in range(folds):
+    for number_of_fold in range(FOLDS):
         is_train = fold != number_of_fold
         next_values = np.zeros(n_episodes)
         for step in reversed(range(n_steps)):
@@ -257,12 +252,11 @@ def off_policy(
     log: pd.DataFrame,
     target: Any,
     discount: float = 1.0,
-    level: float = 0.95,
     features: Callable = quadratic_or_linear,
     penalty: float = 1.0,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Estimate the target's value per episode from a log of another policy, one row per estimator.
+    """Estimate the target's value per episode from a log of another policy, one row per estimator, with 95 % intervals.
 
     All intervals assume independent episodes. They are too narrow for a policy that learned while it wrote the log, and
     for users who come again. The intervals of SWITCH, DRos and MAGIC have doubly robust's width around the selected
@@ -273,7 +267,6 @@ def off_policy(
         target: Function of observations (rows, features) that returns probabilities (rows, actions), or an object with
             such a method `probabilities`.
         discount: Discount factor, 0 to 1.
-        level: Coverage of the intervals.
         features, penalty, seed: Settings of the value models, see `cross_fitted_values`.
 
     Returns:
@@ -288,7 +281,6 @@ def off_policy(
     {'naive': 0.5, 'direct method': 0.8, 'importance sampling': 0.8, 'self-normalised': 0.8, 'per-decision': 0.8,
      'doubly robust': 0.8, 'SWITCH': 0.8, 'DRos': 0.8, 'MAGIC': 0.8}
     """
-    options = {"discount": validate_number("discount", discount, 0, 1), "level": level}
     episodes = episodes_from_log(log, target)
     count = len(episodes.rewards)
     require(
@@ -303,15 +295,17 @@ def off_policy(
     arrays = (episodes.rewards, episodes.ratios)
     model_arrays = (*arrays, logged_values, values)
     rows = {
-        "naive": estimators.naive(episodes.rewards, **options),
-        "direct method": estimators.direct_method(values, level),
-        "importance sampling": estimators.importance_sampling(*arrays, **options),
-        "self-normalised": estimators.self_normalised(*arrays, **options),
-        "per-decision": estimators.per_decision(*arrays, **options),
-        "doubly robust": estimators.doubly_robust(*model_arrays, **options),
-        "SWITCH": estimators.switch_doubly_robust(*model_arrays, **options),
-        "DRos": estimators.doubly_robust_with_shrinkage(*model_arrays, **options),
-        "MAGIC": estimators.magic(*model_arrays, **options),
+        "naive": estimators.naive(episodes.rewards, discount),
+        "direct method": estimators.direct_method(values),
+        "importance sampling": estimators.importance_sampling(*arrays, discount),
+        "self-normalised": estimators.self_normalised(*arrays, discount),
+        "per-decision": estimators.per_decision(*arrays, discount),
+        "doubly robust": estimators.doubly_robust(*model_arrays, discount),
+        "SWITCH": estimators.switch_doubly_robust(*model_arrays, discount=discount),
+        "DRos": estimators.doubly_robust_with_shrinkage(
+            *model_arrays, discount=discount
+        ),
+        "MAGIC": estimators.magic(*model_arrays, discount),
     }
     if episodes.ess < MIN_ESS:
         warnings.warn(

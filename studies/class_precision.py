@@ -1,15 +1,17 @@
 """Measure how much shares differ between the people of a class, for the table in `notebooks/README.md`.
 
-    python tests/benchmarks/class_precision.py
+    python studies/class_precision.py
 
 This takes a minute. Each agent has 24 people of its own. People with the same number are equally difficult.
 """
 
+import gymnasium as gym
 import pandas as pd
-from classroom import share
 from scipy.stats import t
 
+from pushlab import rollout
 from pushlab.agents import EpsilonGreedy, LinUCB, RandomCandidate, ThompsonSampling
+from pushlab.metrics.push import expected_points
 from pushlab_classroom.private_users import derive, new_secret, private_user
 
 AGENTS = {
@@ -19,6 +21,15 @@ AGENTS = {
     "random": RandomCandidate,
 }
 PEOPLE = 24
+
+
+def share(user, agent, seed):
+    """Return the expected points of an agent as a share of those of the catalogue's best notifications."""
+    env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
+    log = rollout(env, agent, seed=seed, progress=False)
+    points = expected_points(log["info.actual"], log["info.probability"])
+    best = expected_points(log["info.actual"], log["info.best"])
+    return points.sum() / best.sum()
 
 
 def shares(agent):

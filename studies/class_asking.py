@@ -1,6 +1,6 @@
 """Measure the advantage of many submissions to the public half of Challenge 1, for `notebooks/README.md`.
 
-    python tests/benchmarks/class_asking.py [PEOPLE [PER_QUARTER]]
+    python studies/class_asking.py [PEOPLE [PER_QUARTER]]
 
 By default 60 people and 1000 notifications, one second per person. Each person is the user of Challenge 1 in a class
 with its own secret. A team first submits the answers of a logistic model of the history. Then it submits the 19 kinds
