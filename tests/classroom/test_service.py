@@ -7,6 +7,8 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
+from itertools import chain
+from threading import current_thread
 from urllib.parse import urlsplit
 
 import gymnasium as gym
@@ -217,37 +219,29 @@ def test_a_step_that_many_connections_send_at_once_is_made_once(school):
 
 
 @pytest.mark.slow
-def test_idle_connections_hold_up_nobody(tmp_path):
+def test_strangers_on_300_connections_close_none_with_a_token(tmp_path):
     tokens = new_class(tmp_path / "class", ["ann"], **SETTINGS)
-    limits = {"connections": 60, "of_one": 40}
-    with running_server(tmp_path / "class", **limits) as url, ExitStack() as stack:
+    get = b"GET /api/games/push HTTP/1.1\r\nHost: x\r\n\r\n"
+    with (
+        running_server(tmp_path / "class", connections=60) as url,
+        ExitStack() as stack,
+    ):
         ann = Client((None, tokens, url), "ann")
-        assert ann.request("GET", "/api/games/push")[0] == 200
+        [episode] = ann.begin()
         own = ann.line.sock
-        lines = [stack.enter_context(connection(url)) for _ in range(30)]
-        for line in lines[20:]:
-            line.sendall(b"POST /api/steps HTTP/1.1\r\n")  # and nothing more
-        lines += [stack.enter_context(connection(url)) for _ in range(30)]
-        assert ann.request("GET", "/api/games/push")[0] == 200
-        assert ann.line.sock is own
-        # Of one address 40 connections stay, and ann's is one of them.
-        open_lines = []
-        closed = []
-        for line in lines:
-            line.settimeout(0.2)
-            try:
-                closed.append(line.recv(2**16)[9:12])
-            except TimeoutError:
-                open_lines.append(line)
-        assert closed == [b"503"] * 21
-        # The ends of requests that were begun still arrive.
-        team = ann.headers["Authorization"].encode()
-        begun = [line for line in open_lines if line in lines[20:30]]
-        for line in begun:
-            line.sendall(
-                b"Host: x\r\nContent-Length: 0\r\nAuthorization: " + team + b"\r\n\r\n"
-            )
-            assert line.recv(2**16)[9:12] == b"422"
+        for step in range(5):
+            lines = [stack.enter_context(connection(url)) for _ in range(60)]
+            for line in lines[1:30]:
+                line.sendall(get[:40])  # half of a request
+            for line in lines[30:]:
+                line.sendall(get)
+                assert line.recv(2**16)[9:12] in (b"401", b"429")
+            assert ann.step(episode, step, ONE)[0] == 200
+            assert ann.line.sock is own
+        # Of the strangers the last 59 stay, and can go on.
+        assert lines[0].recv(2**16) == b""
+        lines[1].sendall(get[40:])
+        assert lines[1].recv(2**16)[9:12] in (b"401", b"429")
 
 
 @pytest.mark.slow
@@ -293,15 +287,32 @@ def test_a_body_that_does_not_arrive_ends(school, monkeypatch):
         assert line.recv(2**16)[9:12] == b"503"
 
 
-def test_a_request_under_way_keeps_its_episodes_in_memory(tmp_path):
-    [token] = new_class(tmp_path / "class", ["ann"], **SETTINGS).values()
-    with closing(ClassSession(tmp_path / "class")) as session:
-        ann = session.team_of(token)
-        first, *others = session.begin(ann, "push", False, 4)
-        session.max_loaded = 2
-        with session.in_use([first]):
-            for episode in (first, *others):
-                session.load(episode)
-            assert set(session.loaded) == {first, others[-1]}
-        session.load(others[0])
-        assert first not in session.loaded
+@pytest.mark.slow
+def test_640_open_episodes_are_replayed_once_and_not_on_the_event_loop(
+    tmp_path, monkeypatch
+):
+    replays = []
+    replay = ClassSession.replay
+
+    def spy(session, episode):
+        replays.append((episode, current_thread().name.partition("_")[0]))
+        return replay(session, episode)
+
+    monkeypatch.setattr(ClassSession, "replay", spy)
+    teams = [*TEAMS, "eve"]
+    tokens = new_class(tmp_path / "class", teams, **SETTINGS)
+    with running_server(tmp_path / "class", begins=1e4) as url:
+        begun = {}
+        for team in teams:
+            client = Client((None, tokens, url), team)
+            begun[client] = client.begin(64) + client.begin(64)
+        for number in range(3):
+            for client, episodes in begun.items():
+                steps = [[episode, number, ONE] for episode in episodes]
+                status, _ = client.request("POST", "/api/steps", {"steps": steps})
+                assert status == 200
+        request = {"game": "push", "scored": False}
+        status, answer = client.request("POST", "/api/episodes", request)
+        assert status == 409 and is_refusal(answer)
+    episodes = chain.from_iterable(begun.values())
+    assert sorted(replays) == [(episode, "asyncio") for episode in sorted(episodes)]
