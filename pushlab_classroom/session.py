@@ -236,26 +236,19 @@ class ClassSession:
             )
         return replayed
 
-    def load(self, episode, replayed):
-        """Keep the result of `replay` in memory, unless the episode was loaded, played or deleted meanwhile."""
-        best = replayed.best and sum(replayed.best)
+    def load(self, episode, current):
+        """Keep a result of `replay` in memory, unless the episode was loaded, played or deleted meanwhile."""
+        best = current.best and sum(current.best)
         with transaction(self._connection) as connection:
             is_current = connection.execute(
-                'UPDATE episodes SET "of" = ?, best = ?, began = coalesce(began, ?) '
-                "WHERE (id, steps) = (?, ?)",
-                (
-                    replayed.length,
-                    best,
-                    to_json(replayed.first),
-                    episode,
-                    replayed.step,
-                ),
+                'UPDATE episodes SET "of" = ?, best = ?, began = coalesce(began, ?) WHERE (id, steps) = (?, ?)',
+                (current.length, best, to_json(current.first), episode, current.step),
             ).rowcount
         if is_current and episode not in self.loaded:
             for other in [*self.loaded]:
-                if self.loaded[other].used < replayed.used - IDLE:
+                if self.loaded[other].used < current.used - IDLE:
                     del self.loaded[other]
-            self.loaded[episode] = replayed
+            self.loaded[episode] = current
 
     def is_loaded(self, episode):
         """Return whether an episode is in memory. If so, it counts as used now."""
