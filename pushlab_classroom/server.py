@@ -77,7 +77,7 @@ def make_server(folder, limits, behind_proxy=False):
             application(Service(ClassSession(folder), limits), Board(folder)),
             http=limited_connection(limits.connections),
             ws="none",
-            log_level="error",
+            log_level="critical",
             access_log=False,
             server_header=False,
             timeout_keep_alive=75,

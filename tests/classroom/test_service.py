@@ -299,12 +299,14 @@ def test_640_open_episodes_are_replayed_once_and_not_on_the_event_loop(
     teams = [*TEAMS, "eve"]
     tokens = new_class(tmp_path / "class", teams, **SETTINGS)
     with running_server(tmp_path / "class", begins=1e4) as url:
+        school = (None, tokens, url)
         begun = {}
         for team in teams:
-            client = Client((None, tokens, url), team)
-            begun[client] = client.begin(64, "push") + client.begin(64, "push")
+            client = Client(school, team)
+            begun[team] = client.begin(64, "push") + client.begin(64, "push")
         for number in range(3):
-            for client, episodes in begun.items():
+            for team, episodes in begun.items():
+                client = Client(school, team)
                 steps = [[episode, number, STAND_BY] for episode in episodes]
                 status, _ = client.request("POST", "/api/steps", {"steps": steps})
                 assert status == 200
