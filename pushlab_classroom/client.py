@@ -190,7 +190,7 @@ class ServerConnection:
             answer = json.loads(data)
         except (ValueError, RecursionError):
             answer = None
-        self._was_answered = self._was_answered or isinstance(answer, dict)
+        self._was_answered |= isinstance(answer, dict)
         return response.status, response.headers, answer
 
 

@@ -5,6 +5,8 @@ the same answers again.
 """
 
 import json
+import time
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -52,10 +54,10 @@ class ReplayedEpisode:
         actions: JSON of the actions so far.
 
     Attributes:
-        world, env: The world, and its Env.
+        env: The Env of the world.
         read_action: Function (action, 1) of the world that validates an action.
-        team: Id of the team.
         scored: Whether the episode counts.
+        used: Time of its last request, by time.monotonic().
         first, current: {"observation", "info"} at the start, and now.
         answer: The answer to the last step.
         step: Number of steps so far.
@@ -71,17 +73,22 @@ class ReplayedEpisode:
             settings, row["name"], row["game"], row["scored"], row["user"]
         )
         seed = derive(secret, "life", *labels)
-        self.world = make_world(row["game"], user, seed, settings["days"])
-        self.env = Env(self.world)
-        self.read_action = action_validator(self.world)
-        self.team = row["team"]
-        self.scored = bool(row["scored"])
+        world = make_world(row["game"], user, seed, settings["days"])
         self.length = None
         self.best = None
         if row["game"] == "evalumap2":
-            self.length = len(self.world)
-            codes = np.repeat(self.world.candidates[:1], self.length, axis=0)
-            self.best = expected_points_and_best(self.world, codes)[1].tolist()
+            self.length = len(world)
+            codes = np.repeat(world.candidates[:1], self.length, axis=0)
+            self.best = expected_points_and_best(world, codes)[1].tolist()
+        # To save memory, drop the tables from which the world was made, and don't record engagements.
+        world.users = [replace(world.user, periods={"history": ()})]
+        world.user = world.period = None
+        world._fill_probability = ()  # repeats another table of the world
+        world.trail_keys = ()
+        self.env = Env(world)
+        self.read_action = action_validator(world)
+        self.scored = bool(row["scored"])
+        self.used = time.monotonic()
         self.step = 0
         self.is_over = False
         self.answer = {}

@@ -105,14 +105,12 @@ class PrivateUser:
             table[name] = start + rows[name].astype("timedelta64[us]")
         table["action"] = np.where(rows["opened"], "opened", "dismissed")
         table["response_time"] = rows["response"] / MICROSECONDS_PER_SECOND
-        is_past = table["posted"] < start + np.timedelta64(history, "D")
         schema, catalogue = schema_and_catalogue()
-        periods = {
-            "history": Period(
-                schema, table[is_past | (history == 0)].reset_index(drop=True)
-            ),
-            "test": Period(schema, table[~is_past].reset_index(drop=True)),
-        }
+        periods = dict.fromkeys(("history", "test"), Period(schema, table))
+        if history:
+            is_past = table["posted"] < start + np.timedelta64(history, "D")
+            for name, mask in (("history", is_past), ("test", ~is_past)):
+                periods[name] = Period(schema, table[mask].reset_index(drop=True))
         return User("somebody", schema, periods, taste, catalogue)
 
 

@@ -71,7 +71,8 @@ class Remote(World):
     unfinished; that episode stays open.
 
     Limits of a team by default: one new episode per second, or 64 at once after a pause (the largest batch). Requests
-    that come too fast are repeated, with a warning if that takes long.
+    that come too fast are repeated, with a warning if that takes long. A team can play 128 practice episodes at once;
+    reset() raises `Refused`, status 409, if it asks for more.
 
     Logs have the name of the local world, so its metrics and pictures apply. The task in the log is scored or practice.
     """

@@ -1,7 +1,6 @@
-"""The server of a class: uvicorn with limits on connections."""
+"""The server of a class: uvicorn with a limit on connections."""
 
 import gc
-import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,8 +12,6 @@ from typing import Any
 from pushlab.utils.arguments import import_optional, validate_number
 from pushlab.utils.commands import echo
 
-MAX_HEAD = 2**14  # bytes of a request's first line and headers
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -24,84 +21,42 @@ class Limits:
         requests: Requests per second and team. Every 600 bytes of JSON, 4,800 bytes of a table or 8 steps count as one.
         begins: New episodes per second and team.
         strangers: Requests per second and address without a valid token, and as many for the board.
-        loaded: Episodes in memory, 1.6 MB each with 1,000 contexts. Others are replayed when needed. The team with the
-            most episodes loses one first.
-        connections: Open connections.
-        of_one: Open connections from one address. When there are more, the longest idle one is closed. Behind a proxy,
-            the proxy has to limit them. A class often shares one address, and each agent has one connection.
+        connections: Open connections; an agent has one. If there are more, the one whose valid token was sent longest
+            ago is closed, and before that those without one.
     """
 
     requests: float = 250.0
     begins: float = 1.0
     strangers: float = 50.0
-    loaded: int = 512
     connections: int = 800
-    of_one: int = 200
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             validate_number(name, value, above=0)
 
 
-def guarded_connection(limits, behind_proxy):
-    """Return a class of connections for uvicorn that limits the number of connections.
+def limited_connection(max_connections):
+    """Return a class of connections for uvicorn that limits their number.
 
-    uvicorn itself limits the head of a request and the time between requests, but not the number of connections. If
-    there are too many (from one address, or in total), this class closes the longest idle one, or the new one if none
-    is idle. A connection with an incomplete request counts as idle, so slow clients don't block others.
+    uvicorn's own `limit_concurrency` refuses the requests of all clients while there are too many connections, so idle
+    ones could stop a class. This class closes a connection instead: those without a valid token first.
     """
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    class GuardedConnection(H11Protocol):
-        """A connection that stores its address and the time of its last request."""
-
-        address = ""
-        last_request = 0.0
+    class LimitedConnection(H11Protocol):
+        """A connection that requests find in `request.state`, to set the time of their valid token."""
 
         def connection_made(self, transport):
             super().connection_made(transport)
-            if self.client and not behind_proxy:  # a proxy limits connections itself
-                self.address = self.client[0]
-            candidates = [
-                connection
-                for connection in self.connections
-                if not connection.transport.is_closing()
-            ]
-            same_address = [
-                connection
-                for connection in candidates
-                if connection.address == self.address
-            ]
-            if self.address and len(same_address) > limits.of_one:
-                candidates = same_address
-            elif len(candidates) <= limits.connections:
-                return
-            idle = [
-                connection
-                for connection in candidates
-                if not (connection is self or connection.is_busy())
-            ]
-            min(idle, key=lambda other: other.last_request, default=self).refuse()
+            self.app_state = {"connection": self}
+            # Whether it has sent a valid token, and the time of the last one or of its beginning.
+            self.priority = (False, self.loop.time())
+            if len(self.connections) > max_connections:
+                other = min(self.connections - {self}, key=lambda one: one.priority)
+                self.connections.discard(other)
+                other.transport.close()
 
-        def data_received(self, data):
-            super().data_received(data)
-            if self.is_busy():
-                self.last_request = self.loop.time()
-
-        def is_busy(self):
-            """Return whether a request has arrived completely and isn't answered yet."""
-            cycle = self.cycle
-            return bool(cycle and not cycle.more_body and not cycle.response_complete)
-
-        def refuse(self):
-            """Close the connection with status 503, so that the client tries again later."""
-            hint = "reuse one connection"
-            body = json.dumps({"error": "too many connections", "right": hint})
-            head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 2"
-            self.transport.write(f"{head}\r\nconnection: close\r\n\r\n{body}".encode())
-            self.transport.close()
-
-    return GuardedConnection
+    return LimitedConnection
 
 
 def make_server(folder, limits, behind_proxy=False):
@@ -120,12 +75,11 @@ def make_server(folder, limits, behind_proxy=False):
     return uvicorn.Server(
         uvicorn.Config(
             application(Service(ClassSession(folder), limits), Board(folder)),
-            http=guarded_connection(limits, behind_proxy),
+            http=limited_connection(limits.connections),
             ws="none",
-            log_level="error",
+            log_level="critical",
             access_log=False,
             server_header=False,
-            h11_max_incomplete_event_size=MAX_HEAD,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=10,
             proxy_headers=behind_proxy,
@@ -142,8 +96,8 @@ def serve(
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family, backlog=1024) as listener:
         address = f"[{host}]" if ":" in host else host
-        echo(f"{folder} is served at http://{address}:{listener.getsockname()[1]}")
         echo(
+            f"{folder} is served at http://{address}:{listener.getsockname()[1]}\n"
             "Open this address in a browser for the board. Ctrl+C stops the server; all steps are stored."
         )
         gc.freeze()  # garbage collection of all loaded modules would pause for 0.3 s

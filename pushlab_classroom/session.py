@@ -11,8 +11,7 @@ import io
 import json
 import time
 import zlib
-from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -44,13 +43,15 @@ from pushlab_classroom.private_users import (
 )
 from pushlab_classroom.standings import share_of
 
-# Deletes a team's practice episodes, except the most recently used ones and those that it is playing.
-DELETE_PRACTICE = """DELETE FROM episodes WHERE id IN (
-    SELECT id FROM episodes WHERE team = ? AND NOT scored ORDER BY coalesce(
-        (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) DESC, id DESC LIMIT -1 OFFSET ?)
-    AND id NOT IN (SELECT value FROM json_each(?))"""
+PAUSE = 60  # seconds after its last step in which an episode counts as being played
+IDLE = 600  # seconds without a request after which an episode leaves memory
+# A team's practice episodes: first those that it is playing, then the most recently used ones.
+PRACTICE = """SELECT id, finished IS NULL AND used > ? AS playing FROM (SELECT *, coalesce(
+        (SELECT at FROM steps WHERE episode = id ORDER BY step DESC LIMIT 1), begun) AS used FROM episodes)
+    WHERE team = ? AND NOT scored ORDER BY playing DESC, used DESC, id DESC"""
 WAL_PAGES = 10_000  # pages of 4 KiB before a checkpoint
 MAX_COLUMNS = 50  # of an upload
+STORED = f"use an episode that your team has begun; of practice the last {PRACTICE_EPISODES} are stored"
 CLOSED = (409, "the class is closed", "practice (scored=False) is still open")
 
 
@@ -84,15 +85,15 @@ class Refusal(Exception):
 class ClassSession:
     """Session in which a class is played, by one thread of one process.
 
-    Other threads may only call `replay`, `describe` and `upload`, which are slow. Commits don't wait for the disk
-    (synchronous = NORMAL), so a power failure can undo the last ones.
+    Other threads may only call `replay`, `describe` and `upload`, which are slow. No other method replays an episode.
+    Commits don't wait for the disk (synchronous = NORMAL), so a power failure can undo the last ones.
 
     Args:
         folder: Folder of the class.
 
     Attributes:
-        loaded: Episodes in memory by id, the most recently used one at the end.
-        max_loaded: Maximum number of episodes in memory.
+        loaded: Episodes in memory by id. An episode stays until it is over, deleted, or unused for some time, so a team
+            can't displace those of others.
 
     Raises:
         FileNotFoundError, ValueError: The folder isn't the folder of a class.
@@ -117,8 +118,6 @@ class ClassSession:
         )
         self._settings = dict(self._rows("SELECT * FROM class")[0])
         self.loaded = {}
-        self._in_use = Counter()
-        self.max_loaded = 512
 
     def close(self):
         """Release the class. Further calls have no effect."""
@@ -142,8 +141,7 @@ class ClassSession:
         for episode in episodes:
             is_id = type(episode) is int and 0 < episode < 2**63
             if not is_id or not self._rows(query, episode, team.id):
-                error = f"your team has no episode {episode!r:.40}"
-                raise Refusal(404, error, "use an episode that your team has begun")
+                raise Refusal(404, f"your team has no episode {episode!r:.40}", STORED)
 
     def _is_closed(self):
         return self._rows("SELECT closed FROM class")[0][0] is not None
@@ -164,7 +162,7 @@ class ClassSession:
             held: Episodes that the client is already playing. They aren't returned.
 
         Raises:
-            Refusal: There aren't enough scored episodes left.
+            Refusal: There aren't enough scored episodes left, or the team plays too many practice episodes at once.
         """
         if game not in GAMES or type(scored) is not bool:
             hint = f"game must be one of {', '.join(GAMES)}, and scored must be true or false"
@@ -183,17 +181,30 @@ class ClassSession:
                 unfinished = [row["id"] for row in rows if row["finished"] is None]
                 ids = [episode for episode in unfinished if episode not in held][:count]
                 self._require_scored(game, count, len(ids), len(rows))
+            else:
+                self._delete_practice(team, count)
             first = rows[-1]["number"] + 1 if rows else 0
             for number in range(first, first + count - len(ids)):
                 user = user_number(self._settings, team.name, game, scored, number)
                 row = (team.id, game, scored, number, time.time(), user)
                 ids.append(self._connection.execute(NEW_EPISODE, row).lastrowid)
-            if not scored:
-                playing = json.dumps([*held, *ids])
-                self._connection.execute(
-                    DELETE_PRACTICE, (team.id, PRACTICE_EPISODES, playing)
-                )
         return ids
+
+    def _delete_practice(self, team, count):
+        """Delete practice episodes, so that `count` can be begun. Raises Refusal if the team is playing too many."""
+        rows = self._rows(PRACTICE, time.time() - PAUSE, team.id)
+        n_kept = PRACTICE_EPISODES - count
+        n_playing = sum(row["playing"] for row in rows)
+        if n_playing > n_kept:
+            raise Refusal(
+                409,
+                f"your team is playing {n_playing} practice episodes and asked for {count} more, but it can play "
+                f"{PRACTICE_EPISODES} at once",
+                f"finish some first; those that you left count for {PAUSE} s after their last step",
+            )
+        for episode, _ in rows[n_kept:]:
+            self._connection.execute("DELETE FROM episodes WHERE id = ?", (episode,))
+            self.loaded.pop(episode, None)
 
     def _require_scored(self, game, count, n_open, n_begun):
         """Raise Refusal unless `count` scored episodes can be played."""
@@ -209,24 +220,11 @@ class ClassSession:
                 left=n_new,
             )
 
-    @contextmanager
-    def in_use(self, episodes):
-        """Context manager that keeps these episodes in memory after they are loaded."""
-        self._in_use.update(episodes)
-        try:
-            yield
-        finally:
-            self._in_use.subtract(episodes)
-
     def replay(self, episode):
         """Return an episode replayed from its stored steps. This takes a few tenths of a second."""
         _, row, steps = read_episode(self.folder, "WHERE episodes.id = ?", episode)
         if row is None:
-            raise Refusal(
-                404,
-                f"episode {episode} is no longer stored",
-                f"only the last {PRACTICE_EPISODES} practice episodes are stored",
-            )
+            raise Refusal(404, f"episode {episode} is no longer stored", STORED)
         actions = [step["action"] for step in steps]
         replayed = ReplayedEpisode(self._settings, row, actions)
         if steps and to_json(replayed.answer) != steps[-1]["answer"]:
@@ -238,39 +236,33 @@ class ClassSession:
             )
         return replayed
 
-    def load(self, episode, replayed=None):
-        """Return an episode and keep it in memory.
+    def load(self, episode, current):
+        """Keep a result of `replay` in memory, unless the episode was loaded, played or deleted meanwhile."""
+        best = current.best and sum(current.best)
+        with transaction(self._connection) as connection:
+            is_current = connection.execute(
+                'UPDATE episodes SET "of" = ?, best = ?, began = coalesce(began, ?) WHERE (id, steps) = (?, ?)',
+                (current.length, best, to_json(current.first), episode, current.step),
+            ).rowcount
+        if is_current and episode not in self.loaded:
+            for other in [*self.loaded]:
+                if self.loaded[other].used < current.used - IDLE:
+                    del self.loaded[other]
+            self.loaded[episode] = current
 
-        Args:
-            replayed: The result of `replay` in another thread, during `in_use`. It isn't used if the episode has been
-                loaded meanwhile.
-        """
-        loaded = self.loaded.pop(episode, None)
-        current = loaded or replayed or self.replay(episode)
-        if not loaded:
-            best = current.best and sum(current.best)
-            with transaction(self._connection) as connection:
-                connection.execute(
-                    'UPDATE episodes SET "of" = ?, best = ?, began = coalesce(began, ?) WHERE id = ?',
-                    (current.length, best, to_json(current.first), episode),
-                )
-        self.loaded[episode] = current
-        while len(self.loaded) > self.max_loaded:
-            idle = [key for key in self.loaded if not self._in_use[key]]
-            if not idle:
-                break
-            counts = Counter(self.loaded[key].team for key in idle)
-            largest = max(counts, key=counts.__getitem__)
-            oldest = next(key for key in idle if self.loaded[key].team == largest)
-            del self.loaded[oldest]
-        return current
+    def is_loaded(self, episode):
+        """Return whether an episode is in memory. If so, it counts as used now."""
+        current = self.loaded.get(episode)
+        if current:
+            current.used = time.monotonic()
+        return current is not None
 
     def state(self, episode):
-        """Return the answer to reset().
+        """Return the answer to reset() in an episode in memory.
 
         Its keys are episode, step, of, observation, info, over and left, the number of scored episodes not begun.
         """
-        current = self.load(episode)
+        current = self.loaded[episode]
         query = (
             "SELECT count(*) FROM episodes AS one JOIN episodes AS other USING (team, game) "
             "WHERE one.id = ? AND other.scored"
@@ -290,7 +282,8 @@ class ClassSession:
     def play(self, team, steps):
         """Play steps (episode, number of the step, action) of different episodes; return their stored answers.
 
-        The answer to a step that was played before is returned again.
+        All episodes must be in memory; those that end leave it. The answer to a step that was played before is returned
+        again.
 
         Raises:
             Refusal: A step is impossible. Then no step is played.
@@ -300,14 +293,14 @@ class ClassSession:
         self.require_own(team, episodes)
         if len(set(episodes)) < len(episodes):
             raise Refusal(422, "an episode occurs twice", "send one step per episode")
-        loaded = [self.load(episode) for episode in episodes]
+        loaded = [self.loaded[episode] for episode in episodes]
         try:
             with transaction(self._connection):
                 earlier = [
                     self._earlier_answer(current, *step)
                     for current, step in zip(loaded, steps)
                 ]
-                return [
+                answers = [
                     answer or self._advance(current, episode, action)
                     for answer, current, (episode, _, action) in zip(
                         earlier, loaded, steps
@@ -319,6 +312,10 @@ class ClassSession:
             for episode in episodes:
                 self.loaded.pop(episode, None)
             raise
+        for episode, current in zip(episodes, loaded):
+            if current.is_over:
+                del self.loaded[episode]
+        return answers
 
     def _earlier_answer(self, current, episode, step, action):
         """Return the answer to a step that was played before, or None for the next step.

@@ -6,6 +6,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+from contextlib import ExitStack
 
 import gymnasium as gym
 import pytest
@@ -95,7 +96,10 @@ def test_a_class_is_played_through_nginx_with_tls(proxy, tmp_path):
         return answer.status, answer.headers, answer.read()
 
     options = {"port": port, "behind_proxy": True, "strangers": 1}
-    with running_server(folder, **options):
+    with running_server(folder, **options), ExitStack() as stack:
+        for _ in range(300):  # strangers, who send nothing
+            stranger = socket.create_connection(("127.0.0.1", secure))
+            stack.enter_context(stranger)
         url = f"https://localhost:{secure}"
         env = gym.make("pushlab/Remote-v0", url=url, token=token, scored=True)
         env.reset()

@@ -7,6 +7,8 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from http.client import HTTPConnection
+from itertools import chain
+from threading import current_thread
 from urllib.parse import urlsplit
 
 import gymnasium as gym
@@ -26,6 +28,7 @@ SETTINGS = {"seed": "rehearsal", "episodes": 2, "per_quarter": 100, "days": 1}
 LIMITS = {"begins": 0.001, "strangers": 0.001}
 ONE = [0] * 7
 OTHER = [1] + [0] * 6
+STAND_BY = 4  # in push
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +59,9 @@ class Client:
         self.received = answer.headers
         return answer.status, json.loads(answer.read())
 
-    def begin(self, count=1):
+    def begin(self, count=1, game="evalumap2"):
         """Begin practice episodes; return their ids."""
-        request = {"game": "evalumap2", "scored": False, "count": count}
+        request = {"game": game, "scored": False, "count": count}
         episodes = self.request("POST", "/api/episodes", request)[1]["episodes"]
         return [one["episode"] for one in episodes]
 
@@ -217,37 +220,25 @@ def test_a_step_that_many_connections_send_at_once_is_made_once(school):
 
 
 @pytest.mark.slow
-def test_idle_connections_hold_up_nobody(tmp_path):
+def test_strangers_on_300_connections_close_none_with_a_token(tmp_path):
     tokens = new_class(tmp_path / "class", ["ann"], **SETTINGS)
-    limits = {"connections": 60, "of_one": 40}
+    get = b"GET /api/games/push HTTP/1.1\r\nHost: x\r\n\r\n"
+    limits = {"connections": 60, "strangers": 1e4}
     with running_server(tmp_path / "class", **limits) as url, ExitStack() as stack:
         ann = Client((None, tokens, url), "ann")
-        assert ann.request("GET", "/api/games/push")[0] == 200
+        [episode] = ann.begin()
         own = ann.line.sock
-        lines = [stack.enter_context(connection(url)) for _ in range(30)]
-        for line in lines[20:]:
-            line.sendall(b"POST /api/steps HTTP/1.1\r\n")  # and nothing more
-        lines += [stack.enter_context(connection(url)) for _ in range(30)]
-        assert ann.request("GET", "/api/games/push")[0] == 200
-        assert ann.line.sock is own
-        # Of one address 40 connections stay, and ann's is one of them.
-        open_lines = []
-        closed = []
-        for line in lines:
-            line.settimeout(0.2)
-            try:
-                closed.append(line.recv(2**16)[9:12])
-            except TimeoutError:
-                open_lines.append(line)
-        assert closed == [b"503"] * 21
-        # The ends of requests that were begun still arrive.
-        team = ann.headers["Authorization"].encode()
-        begun = [line for line in open_lines if line in lines[20:30]]
-        for line in begun:
-            line.sendall(
-                b"Host: x\r\nContent-Length: 0\r\nAuthorization: " + team + b"\r\n\r\n"
-            )
-            assert line.recv(2**16)[9:12] == b"422"
+        lines = []
+        for step in range(5):
+            for _ in range(60):
+                lines.append(stack.enter_context(connection(url)))
+                lines[-1].sendall(get)
+                lines[-1].recv(2**16)
+            assert ann.step(episode, step, ONE)[0] == 200
+            assert ann.line.sock is own
+        assert lines[-60].recv(2**16) == b""  # closed
+        lines[-59].sendall(get)
+        assert lines[-59].recv(2**16)[9:12] == b"401"
 
 
 @pytest.mark.slow
@@ -293,15 +284,34 @@ def test_a_body_that_does_not_arrive_ends(school, monkeypatch):
         assert line.recv(2**16)[9:12] == b"503"
 
 
-def test_a_request_under_way_keeps_its_episodes_in_memory(tmp_path):
-    [token] = new_class(tmp_path / "class", ["ann"], **SETTINGS).values()
-    with closing(ClassSession(tmp_path / "class")) as session:
-        ann = session.team_of(token)
-        first, *others = session.begin(ann, "push", False, 4)
-        session.max_loaded = 2
-        with session.in_use([first]):
-            for episode in (first, *others):
-                session.load(episode)
-            assert set(session.loaded) == {first, others[-1]}
-        session.load(others[0])
-        assert first not in session.loaded
+@pytest.mark.slow
+def test_640_open_episodes_are_replayed_once_and_not_on_the_event_loop(
+    tmp_path, monkeypatch
+):
+    replays = []
+    replay = ClassSession.replay
+
+    def spy(session, episode):
+        replays.append((episode, current_thread().name.partition("_")[0]))
+        return replay(session, episode)
+
+    monkeypatch.setattr(ClassSession, "replay", spy)
+    teams = [*TEAMS, "eve"]
+    tokens = new_class(tmp_path / "class", teams, **SETTINGS)
+    with running_server(tmp_path / "class", begins=1e4) as url:
+        school = (None, tokens, url)
+        begun = {}
+        for team in teams:
+            client = Client(school, team)
+            begun[team] = client.begin(64, "push") + client.begin(64, "push")
+        for number in range(3):
+            for team, episodes in begun.items():
+                client = Client(school, team)
+                steps = [[episode, number, STAND_BY] for episode in episodes]
+                status, _ = client.request("POST", "/api/steps", {"steps": steps})
+                assert status == 200
+        request = {"game": "push", "scored": False}
+        status, answer = client.request("POST", "/api/episodes", request)
+        assert status == 409 and is_refusal(answer)
+    episodes = chain.from_iterable(begun.values())
+    assert sorted(replays) == [(episode, "asyncio") for episode in sorted(episodes)]

@@ -58,6 +58,13 @@ def session(made, tmp_path):
     session.close()
 
 
+def state(session, episode):
+    """Return the state of an episode, which is loaded if necessary."""
+    if not session.is_loaded(episode):
+        session.load(episode, session.replay(episode))
+    return session.state(episode)
+
+
 def choose(step, answer):
     """Return an allowed action that depends on the step and the last answer."""
     if "action_mask" in answer["info"]:
@@ -69,7 +76,7 @@ def choose(step, answer):
 
 def play(session, team, episode, max_steps=10_000):
     """Play at most `max_steps` further steps of an episode; return the answers."""
-    answer = session.state(episode)
+    answer = state(session, episode)
     answers = []
     for step in range(answer["step"], answer["step"] + max_steps):
         answer = session.play(team, [(episode, step, choose(step, answer))])[0]
@@ -142,7 +149,7 @@ def test_a_seed_repeats_a_class_but_not_its_tokens(made, tmp_path):
 def test_an_episode_equals_the_local_environment_to_the_digit(session, game):
     reds = session.teams["reds"]
     [episode] = session.begin(reds, game, True)
-    before = session.state(episode)
+    before = state(session, episode)
     answers = play(session, reds, episode)
     book = ClassDatabase(session.folder)
     row = book.episodes(game).iloc[0]
@@ -167,10 +174,13 @@ def test_an_episode_equals_the_local_environment_to_the_digit(session, game):
         sums = np.sum(points, axis=0).tolist()
         assert [row["expected"], row["best"]] == pytest.approx(sums)
 
-    # Each step is answered again as before, also after a restart, and counts once.
-    session.loaded.pop(episode)
+    # A step is answered again as before, also after a replay, and counts once.
     steps = [(episode, step, action) for step, action in enumerate(actions)]
-    assert [session.play(reds, [step])[0] for step in steps] == answers
+    for step in (0, 3, -1):
+        assert not session.loaded
+        state(session, episode)
+        assert session.play(reds, [steps[step]]) == [answers[step]]
+    state(session, episode)
     other = (actions[3] + 1) % 5 if game == "push" else [0] * 7
     for step, message in ((3, "another action"), (len(steps), "is over")):
         with pytest.raises(Refusal, match=message) as refused:
@@ -209,6 +219,8 @@ def test_refused_requests_change_nothing(session):
     reds, blues = session.teams.values()
     phone, other = session.begin(reds, "evalumap2", False, 2)
     [foreign] = session.begin(blues, "evalumap2", True)
+    for episode in (phone, other):
+        state(session, episode)
     action = [0] * 7
     cases = [
         (404, session.play, [(foreign, 0, action)]),
@@ -246,14 +258,24 @@ def test_scored_episodes_are_few_and_an_open_one_is_resumed(session):
 def test_practice_has_three_users_and_keeps_the_episodes_used_last(
     session, monkeypatch
 ):
-    reds = session.teams["reds"]
+    reds, blues = session.teams.values()
     monkeypatch.setattr("pushlab_classroom.session.PRACTICE_EPISODES", 3)
     ids = [session.begin(reds, "push", False)[0] for _ in range(3)]
     assert sorted(ClassDatabase(session.folder).episodes()["user"]) == [0, 1, 2]
-    play(session, reds, ids[0], 2)
-    more = session.begin(reds, "push", False, 2, held=ids[1:2])
-    left = ClassDatabase(session.folder).episodes()["id"].tolist()
-    assert left == [*ids[:2], *more]
+    for episode in ids:
+        state(session, episode)
+    message = r"playing 3 practice episodes and asked for 1 more, .* finish some first"
+    with pytest.raises(Refusal, match=message) as refused:
+        session.begin(reds, "push", False)
+    assert refused.value.status == 409
+    assert session.begin(blues, "push", False)
+    play(session, reds, ids[1], 2)
+    monkeypatch.setattr("pushlab_classroom.session.PAUSE", 0)  # nothing is being played
+    play(session, reds, ids[0])
+    [more] = session.begin(reds, "push", False)
+    left = ClassDatabase(session.folder).episodes().query("team == 'reds'")
+    assert left["id"].tolist() == [*ids[:2], more]
+    assert list(session.loaded) == ids[1:2]  # one is over, and one deleted
 
 
 def test_a_full_disk_refuses_steps_and_loses_none(session):
@@ -266,11 +288,8 @@ def test_a_full_disk_refuses_steps_and_loses_none(session):
     pragma(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(OSError, match="full"):
         play(session, reds, episode)
-    assert (
-        session.state(episode)["step"]
-        == len(ClassDatabase(session.folder).steps(episode))
-        < 80
-    )
+    n_stored = len(ClassDatabase(session.folder).steps(episode))
+    assert state(session, episode)["step"] == n_stored < 80
     pragma("PRAGMA max_page_count = 1000000")
     assert play(session, reds, episode)[-1]["terminated"]
     assert replay(session.folder, episode)[0]
@@ -408,9 +427,8 @@ def test_replay_finds_what_was_changed(session):
     assert not same
     assert table["step"].tolist() == [4, -1]
     assert table["stored"][1][-1] == 99
-    session.loaded.pop(2)
     with pytest.raises(Refusal, match="lecturer"):
-        session.load(2)
+        session.replay(2)
 
 
 def test_an_export_is_read_as_logs_and_lifetimes(session, tmp_path):
