@@ -53,6 +53,7 @@ from gymnasium import spaces, wrappers
 
 from pushlab.agents.memory import BELIEF, DECISIONS, EPISODE, MemoryAgent
 from pushlab.agents.protocol import Agent, as_agent
+from pushlab.clients import to_flat
 from pushlab.experiments.bench.tasks import Task
 from pushlab.utils.seeds import episode_seed, part_seed
 
@@ -174,7 +175,7 @@ class Trial(gym.Wrapper):
 def standard_env(env: gym.Env, task: Task) -> gym.Env:
     """Return the environment with a Discrete action and a flat Box float32 observation, for learners that need these.
 
-    Codes are one-hot encoded (`gymnasium.spaces.flatten`). The action is the index of a notification in
+    Codes are one-hot encoded (`pushlab.clients.to_flat`). The action is the index of a notification in
     `world.candidates`. In the room it decides about the placement in view, see `MemoryActions`.
     """
     world = getattr(env.unwrapped, "world", None)
@@ -184,15 +185,7 @@ def standard_env(env: gym.Env, task: Task) -> gym.Env:
     elif isinstance(candidates, np.ndarray):
         indices = spaces.Discrete(len(candidates))
         env = wrappers.TransformAction(env, lambda index: candidates[index], indices)
-    env = wrappers.FlattenObservation(env)
-    box: Any = env.observation_space
-    low = box.low.astype(np.float32)
-    high = box.high.astype(np.float32)
-    return wrappers.TransformObservation(
-        env,
-        lambda observation: observation.astype(np.float32).clip(low, high),
-        spaces.Box(low, high),
-    )
+    return to_flat(env)
 
 
 class MemoryActions(gym.Wrapper):
