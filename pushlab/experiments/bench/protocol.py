@@ -36,8 +36,8 @@ those inside `act`. Entries of info in ORACLE are hidden (except in lifetimes). 
 
 **Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
 data/bench/README.md. `random` is the score of `agents.random`, not of `RandomAgent`: a random candidate in tasks with
-notifications, otherwise a random allowed action. The quick version has smaller budgets and fewer episodes, so its scores must not be compared with
-those of the full version.
+notifications, otherwise a random allowed action. The quick version has smaller budgets and fewer episodes, so its
+scores must not be compared with those of the full version.
 """
 
 from __future__ import annotations
