@@ -1,4 +1,4 @@
-"""Convert environments and logs for other libraries: batches for stable-baselines3, and data sets of Minari.
+"""Convert environments and logs for other libraries: flat observations, VecEnvs, and data sets of Minari.
 
 Most tools accept environments and logs directly; data/clients/README.md and docs/tools_of_others.md have examples.
 """
@@ -18,9 +18,69 @@ from pushlab.logs.files import read_log, write_log
 from pushlab.logs.rollout import build_log, episode_table
 from pushlab.utils.arguments import import_optional, require, require_columns
 
-__all__ = ["from_minari", "to_minari", "to_sb3_vec"]
+__all__ = ["from_minari", "to_flat", "to_minari", "to_sb3_vec"]
 
 LOG = "log.csv"  # the original log, in the folder of a data set written by `to_minari`
+
+# ---------------------------------------------------------------- flat observations
+
+
+def to_flat(env: Any) -> Any:
+    """Return an environment or a batch whose observations are one flat float32 Box, with codes one-hot encoded.
+
+    Gymnasium's FlattenObservation encodes the codes. The result also has `names`, the names of
+    the components: "hour=3" is 1 if the code of "hour" is 3, and otherwise 0.
+
+    Args:
+        env: A Gymnasium environment, or a batch whose autoreset mode isn't SAME_STEP.
+
+    Raises:
+        ValueError: If observations are in words.
+
+    >>> env = to_flat(gym.make("pushlab/RoomEnv-v0", encoding="index", max_step=9))
+    >>> env.observation_space, env.names[0], env.names[-1]
+    (Box(0.0, 1.0, (60,), float32), 'person=0', 'asked.object=9')
+    """
+    wrappers: Any = gym.wrappers
+    kind = "observation_space"
+    if isinstance(env, gym.vector.VectorEnv):
+        wrappers = gym.wrappers.vector
+        kind = "single_observation_space"
+    space = getattr(env, kind)
+    _require_codes(space, "to_flat")
+    # Not DtypeObservation, which warns that float32 is less precise.
+    bounds: Any = spaces.flatten_space(space)
+    box = spaces.Box(np.float32(bounds.low), np.float32(bounds.high))
+    flat = wrappers.FlattenObservation(env)
+    flat = wrappers.TransformObservation(flat, np.float32, **{kind: box})
+    world = getattr(env.unwrapped, "world", None)
+    flat.names = _flat_names(space, getattr(world, "observation_names", None))
+    return flat
+
+
+def _require_codes(space, needed_by):
+    require(
+        not isinstance(space, spaces.Tuple),
+        f"{needed_by} doesn't support observations in words; use encoding='index' for the room",
+    )
+
+
+def _flat_names(space, names, prefix=""):
+    """Return the names of the components of a flattened space; numbers if the world's names don't fit."""
+    if isinstance(space, spaces.Dict):
+        flat = []
+        for key, part in space.items():
+            own = names.get(key) if isinstance(names, dict) else None
+            flat += _flat_names(part, own, f"{prefix}{key}.")
+        return flat
+    if names and isinstance(space, spaces.MultiDiscrete):
+        counts = zip(names, space.nvec)
+        names = [f"{name}={code}" for name, n in counts for code in range(n)]
+    size = spaces.flatdim(space)
+    if not names or len(names) != size:
+        names = range(size)
+    return [f"{prefix}{name}" for name in names]
+
 
 # ---------------------------------------------------------------- stable-baselines3
 
@@ -51,10 +111,7 @@ def to_sb3_vec(
     """
     base = import_optional("stable_baselines3.common.vec_env:VecEnv", "to_sb3_vec")
     batch = gym.make_vec(name, num_envs, autoreset_mode="SameStep", **arguments)
-    require(
-        not isinstance(batch.single_observation_space, spaces.Tuple),
-        "stable-baselines3 doesn't support tuple observations; use encoding='index' for the room",
-    )
+    _require_codes(batch.single_observation_space, "stable-baselines3")
     world: Any = batch.unwrapped
     template = Env(world.world, batch.render_mode)  # stands for any copy; never stepped
     if scale:

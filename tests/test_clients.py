@@ -233,6 +233,34 @@ def test_length_without_and_with_a_limit():
     assert longer.spec.max_episode_steps == 50 and len(episode(longer)) == 51
 
 
+@pytest.mark.parametrize("name", IDS)
+def test_flat_observations_are_float32_alone_and_in_a_batch(name):
+    arguments = {"encoding": "index"} if "Room" in name else {}
+    env = clients.to_flat(gym.make(name, **arguments))
+    envs = clients.to_flat(gym.make_vec(name, num_envs=2, **arguments))
+    observation = env.reset(seed=1)[0]
+    assert observation.dtype == env.observation_space.dtype == np.float32
+    assert observation in env.observation_space
+    assert np.array_equal(envs.reset(seed=0)[0][1], observation)
+    assert env.names == envs.names and len({*env.names}) == len(observation)
+
+
+def test_a_flat_observation_names_each_code():
+    env = clients.to_flat(gym.make("pushlab/evalumap2-v0"))
+    flat = env.reset(seed=1)[0]
+    world = env.unwrapped.world
+    codes = env.unwrapped.reset(seed=1)[0]
+    expected = []
+    for part, names in world.observation_names.items():
+        expected += [f"{part}.{name}={x}" for name, x in zip(names, codes[part])]
+    assert np.array(env.names)[flat == 1].tolist() == expected
+
+
+def test_flat_words_need_codes():
+    with pytest.raises(ValueError, match="encoding='index'"):
+        clients.to_flat(gym.make("pushlab/RoomEnv-v0"))
+
+
 @pytest.mark.parametrize(
     "library, call",
     [

@@ -35,8 +35,9 @@ run fails if the agent breaks off a scored episode, or steps or resets after the
 those inside `act`. Entries of info in ORACLE are hidden (except in lifetimes). The other rules aren't enforced.
 
 **Scores.** Higher is better. `normalised` is (score - random) / (best - random), see `task_table` and
-data/bench/README.md. The quick version has smaller budgets and fewer episodes, so its scores must not be compared with
-those of the full version.
+data/bench/README.md. `random` is the score of `agents.random`, not of `RandomAgent`: a random candidate in tasks with
+notifications, otherwise a random allowed action. The quick version has smaller budgets and fewer episodes, so its
+scores must not be compared with those of the full version.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ from gymnasium import spaces, wrappers
 
 from pushlab.agents.memory import BELIEF, DECISIONS, EPISODE, MemoryAgent
 from pushlab.agents.protocol import Agent, as_agent
+from pushlab.clients import to_flat
 from pushlab.experiments.bench.tasks import Task
 from pushlab.utils.seeds import episode_seed, part_seed
 
@@ -174,7 +176,7 @@ class Trial(gym.Wrapper):
 def standard_env(env: gym.Env, task: Task) -> gym.Env:
     """Return the environment with a Discrete action and a flat Box float32 observation, for learners that need these.
 
-    Codes are one-hot encoded (`gymnasium.spaces.flatten`). The action is the index of a notification in
+    Codes are one-hot encoded (`pushlab.clients.to_flat`). The action is the index of a notification in
     `world.candidates`. In the room it decides about the placement in view, see `MemoryActions`.
     """
     world = getattr(env.unwrapped, "world", None)
@@ -184,15 +186,7 @@ def standard_env(env: gym.Env, task: Task) -> gym.Env:
     elif isinstance(candidates, np.ndarray):
         indices = spaces.Discrete(len(candidates))
         env = wrappers.TransformAction(env, lambda index: candidates[index], indices)
-    env = wrappers.FlattenObservation(env)
-    box: Any = env.observation_space
-    low = box.low.astype(np.float32)
-    high = box.high.astype(np.float32)
-    return wrappers.TransformObservation(
-        env,
-        lambda observation: observation.astype(np.float32).clip(low, high),
-        spaces.Box(low, high),
-    )
+    return to_flat(env)
 
 
 class MemoryActions(gym.Wrapper):
