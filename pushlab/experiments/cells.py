@@ -166,7 +166,8 @@ def _cell_files(cells, folder):
     """Write the list of cells; return the file of each cell, None without a folder."""
     if folder is None:
         return [None] * len(cells)
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / CELLS_FILE).exists():
+    # Another call can be writing the list, under a temporary name that starts with a dot.
+    if any(folder.glob("[!.]*")) and not (folder / CELLS_FILE).exists():
         raise FileExistsError(
             f"{folder} has other files and no {CELLS_FILE}; choose a new folder, or that of a sweep"
         )
