@@ -116,6 +116,8 @@ def test_finished_cells_are_kept_and_failed_ones_are_named_and_tried_again(mine)
         options = {**QUIET, "strict": False, **options}
         return run_cells(cells, out, **options)["results"]
 
+    Path("out").mkdir()
+    Path("out", ".cells.json.0.part").touch()  # left by `kill -9`
     Path("broken").touch()
     words = "1 of 3 cells failed.*number 2\n.*ValueError: no two"
     with pytest.warns(UserWarning, match=words):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import functools
 import json
-import multiprocessing
 import os
 import signal
 import sys
@@ -28,6 +27,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from multiprocessing import parent_process, resource_tracker
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,9 +219,11 @@ def interrupts_held() -> Iterator[None]:
 
     A terminal sends Ctrl-C to all processes of a command, but only the main one handles it.
     """
-    if os.name == "nt":  # Windows has no masks of signals
+    if os.name == "nt":
         yield
         return
+    # Its start would end the block of the signal.
+    resource_tracker.ensure_running()
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -232,7 +234,7 @@ def interrupts_held() -> Iterator[None]:
 @functools.cache  # once in each process
 def _end_with_parent():
     """In a worker process, start a thread that ends it soon after the main process, such as after `kill -9`."""
-    parent = multiprocessing.parent_process()
+    parent = parent_process()
 
     def watch():
         while os.getppid() == parent.pid:
