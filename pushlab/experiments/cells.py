@@ -194,10 +194,10 @@ def _run_in_parallel(cells, files, missing, workers, name, progress):
     _, configured_workers = get_active_backend()
     if workers is None:
         workers = configured_workers if configured_workers != 1 else -1
-    _restart_workers_if_edited()
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     # Otherwise Python prints each semaphore of workers that are terminated.
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
+    _restart_workers_if_edited()
+    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     tasks = (delayed(_run_cell)(index, cells[index], files[index]) for index in missing)
     with tqdm(
         total=len(cells),
