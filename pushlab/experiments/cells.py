@@ -194,9 +194,6 @@ def _run_in_parallel(cells, files, missing, workers, name, progress):
     _, configured_workers = get_active_backend()
     if workers is None:
         workers = configured_workers if configured_workers != 1 else -1
-    # Otherwise Python prints each semaphore of workers that are terminated.
-    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
-    _restart_workers_if_edited()
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     tasks = (delayed(_run_cell)(index, cells[index], files[index]) for index in missing)
     with tqdm(
@@ -207,6 +204,7 @@ def _run_in_parallel(cells, files, missing, workers, name, progress):
         disable=not progress,
     ) as bar:
         with interrupts_held():
+            _restart_workers_if_edited()
             outcomes = parallel(tasks)  # this starts the workers
         for outcome in outcomes:
             bar.update()
@@ -215,10 +213,12 @@ def _run_in_parallel(cells, files, missing, workers, name, progress):
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Context manager that delays Ctrl-C to its end. Processes started inside ignore it.
+    """Context manager for starting worker processes that ignore Ctrl-C, which is delayed to its end.
 
     A terminal sends Ctrl-C to all processes of a command, but only the main one handles it.
     """
+    # Otherwise Python prints each semaphore of workers that are terminated.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
     if os.name == "nt":
         yield
         return
