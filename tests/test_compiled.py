@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 import pushlab
-from pushlab.utils.cache import fingerprint, load_or_compute, no_cache
+from pushlab.utils.cache import (
+    fingerprint,
+    load_or_compute,
+    no_cache,
+    read_checked,
+    write_checked,
+)
 
 # ---------------------------------------------------------------- fingerprints and results
 
@@ -71,6 +77,32 @@ def test_fingerprints_are_equal_across_processes_and_change_with_edits(tmp_path)
     assert original == repeated and len({original, *edited}) == 4
 
 
+def flipped(data, bit):
+    """Return data with one bit flipped."""
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def test_every_damage_of_a_file_is_detected_with_one_warning(tmp_path):
+    file = tmp_path / "job.json"
+    data = b'{"sum": 0.3}'
+    write_checked(file, data)
+    content = file.read_bytes()
+    write_checked(tmp_path / "other.json", data)
+    damaged = [content[:size] for size in range(len(content))]
+    damaged += [flipped(content, bit) for bit in range(8 * len(content))]
+    damaged.append((tmp_path / "other.json").read_bytes())
+    with pytest.warns(UserWarning, match="damaged files") as warned:
+        for wrong in damaged:
+            file.write_bytes(wrong)
+            assert read_checked(file) is None
+    assert len(warned) == 1
+    file.write_bytes(content)
+    assert read_checked(file) == data
+    assert json.loads(content)[1] == json.loads(data)
+
+
 def test_result_is_computed_once_and_again_if_its_file_is_damaged(
     tmp_path, monkeypatch
 ):
@@ -82,11 +114,12 @@ def test_result_is_computed_once_and_again_if_its_file_is_damaged(
         return {"sum": 0.1 + 0.2}
 
     for _ in range(2):
-        assert load_or_compute("job", "1f", compute) == load_or_compute(
-            "job", "1f", compute
-        )
-        (file,) = tmp_path.rglob("job-1f.json")
-        file.write_text(file.read_text()[:5])
+        load_or_compute("job", "1f", compute)
+    assert len(calls) == 1
+    (file,) = tmp_path.rglob("job-1f.json")
+    file.write_text(file.read_text().replace("0.3", "0.4"))
+    with pytest.warns(UserWarning, match="damaged files"):
+        assert load_or_compute("job", "1f", compute) == {"sum": 0.1 + 0.2}
     assert len(calls) == 2
     with no_cache():
         assert load_or_compute("job", "1f", compute) == {"sum": 0.1 + 0.2}
@@ -174,7 +207,6 @@ def start(folder, code, *words):
         "PYTHONDONTWRITEBYTECODE": "1",
         "PUSHLAB_CACHE": str(folder / "cache"),
     }
-    environment.pop("NUMBA_CACHE_DIR", None)
     return subprocess.Popen(
         [sys.executable, "-c", code, *words],
         cwd=folder,
@@ -185,9 +217,10 @@ def start(folder, code, *words):
     )
 
 
-def output_of(process):
+def output_of(process, warnings=0):
     output, errors = process.communicate()
     assert process.returncode == 0, errors
+    assert errors.count("UserWarning") == warnings
     return output.split()
 
 
@@ -198,25 +231,50 @@ def test_loops_are_compiled_once_and_again_after_an_edit_or_damage(tmp_path):
     (tmp_path / "data").symlink_to(pushlab.data_dir(), target_is_directory=True)
     cache = tmp_path / "cache" / "compiled"
 
-    def first_steps():
+    def first_steps(warnings=0):
         """Return cache hits and misses of a loop in a new process."""
-        return output_of(start(tmp_path, FIRST_STEPS))
+        return output_of(start(tmp_path, FIRST_STEPS), warnings)
 
     assert first_steps() == ["0", "1"]
     assert first_steps() == ["1", "0"]
-    for ending in ("nbi", "nbc"):
-        for file in cache.glob(f"**/*.{ending}"):
-            file.write_bytes(file.read_bytes()[:100])
-        assert first_steps() == ["0", "1"]
+    content, others = (
+        [file.read_bytes() for file in cache.glob(f"**/{name}-*.loop")]
+        for name in ("clip_each", "drift")
+    )
+    for damaged in (
+        content[0][:-1],
+        b"",
+        others[0],
+        *(flipped(content[0], bit) for bit in (4000, 40_000)),
+    ):
+        for file in cache.glob("**/*.loop"):
+            file.write_bytes(damaged)
+        assert first_steps(warnings=1) == ["0", "1"]
         assert first_steps() == ["1", "0"]
     for index in range(4):
         with open(tmp_path / "pushlab" / "metrics" / "push.py", "a") as module:
             module.write(f"# {index}\n")
         assert first_steps() == ["0", "1"]
     assert len(list(cache.iterdir())) == 4
+    for version in cache.iterdir():  # as if the clock had been set back
+        os.utime(version, (2**32, 2**32))
+    with open(tmp_path / "pushlab" / "metrics" / "push.py", "a") as module:
+        module.write("# 4\n")
+    assert [first_steps(), first_steps()] == [["0", "1"], ["1", "0"]]
     if os.name == "posix":
         cache.chmod(0o777)  # others could write there
-        assert first_steps() == ["0", "1"]
+        assert first_steps(warnings=1) == ["0", "1"]
+
+
+@pytest.mark.slow
+@pytest.mark.posix
+def test_loops_are_compiled_where_nothing_can_be_stored(tmp_path):
+    full = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    assert output_of(start(tmp_path, full + FIRST_STEPS)) == ["0", "1"]
+    assert [*tmp_path.rglob("*.loop"), *tmp_path.rglob("*.part")] == []
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").touch()  # no folder can be made
+    assert output_of(start(tmp_path, FIRST_STEPS)) == ["0", "1"]
 
 
 @pytest.mark.slow

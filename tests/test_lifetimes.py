@@ -178,7 +178,8 @@ def test_an_interrupted_lifetime_ends_as_it_would_have(tmp_path):
         resumed = run_syllabus(TOWNS, one, 3, tmp_path, **QUIET)
         pd.testing.assert_frame_equal(resumed, whole, check_exact=True)
         assert state_to_json(one.state()) == state_to_json(other.state())
-        stored_blocks(tmp_path)[2].write_text('{"rows": {"run": [')
+        block = stored_blocks(tmp_path)[2]
+        block.write_text(block.read_text().replace("1", "2"))
 
 
 def test_finished_blocks_belong_to_one_agent_syllabus_and_seed(tmp_path):

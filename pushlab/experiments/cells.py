@@ -14,21 +14,33 @@ several and on a cluster.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import signal
 import sys
 import sysconfig
+import threading
+import time
 import traceback
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing import parent_process, resource_tracker
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pushlab.utils.arguments import require, validate_integer
-from pushlab.utils.cache import fingerprint, read_result, result_file, result_text
+from pushlab.utils.cache import (
+    fingerprint,
+    read_result,
+    result_file,
+    result_json,
+    write_checked,
+)
 from pushlab.utils.files import cache_dir, write_text
 
 CELLS_FILE = "cells.json"
@@ -69,7 +81,7 @@ def run_cells(
     Args:
         out: Folder of the results. None uses a folder in pushlab's cache; False stores nothing.
         workers: Number of processes. None uses the number in `joblib.parallel_config`, or all cores. Inside
-            `joblib.parallel_config("dask")` or `"ray"` the cells run on that cluster.
+            `joblib.parallel_config("dask")` the cells run on that cluster.
         fresh: Run finished cells again.
         progress: Show a progress bar.
         strict: If cells failed, raise CellsFailed after all cells have run. If False, warn, unless all failed.
@@ -97,11 +109,7 @@ def run_cells(
             if error:
                 errors[index] = error
     except BrokenProcessPool as error:
-        unfinished = [
-            cells[index]
-            for index in missing
-            if not (files[index] and files[index].exists())
-        ]
+        unfinished = [cells[index] for index in missing if results[index] is None]
         raise CellsFailed(
             f"a worker process ended unexpectedly, perhaps for lack of memory; finished cells are stored. Unfinished: "
             f"{_first_labels(unfinished)}"
@@ -135,12 +143,13 @@ def status(folder: Path | str) -> pd.DataFrame:
         FileNotFoundError: The folder has no cells.
     """
     folder = Path(folder)
-    if not (folder / CELLS_FILE).is_file():
+    entries = read_result(folder / CELLS_FILE)
+    if entries is None:
         raise FileNotFoundError(
-            f"{folder} has no {CELLS_FILE}, so it has no results of a sweep"
+            f"{folder} has no undamaged {CELLS_FILE}\nrun the sweep into this folder to write it"
         )
     rows = []
-    for cell in json.loads((folder / CELLS_FILE).read_text(encoding="utf-8")):
+    for cell in entries:
         file = folder / "cells" / cell["file"]
         row = {**cell["labels"], "state": "missing", "error": None, "traceback": None}
         if read_result(file) is not None:
@@ -157,7 +166,8 @@ def _cell_files(cells, folder):
     """Write the list of cells; return the file of each cell, None without a folder."""
     if folder is None:
         return [None] * len(cells)
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / CELLS_FILE).exists():
+    # Another call can be writing the list, under a temporary name that starts with a dot.
+    if any(folder.glob("[!.]*")) and not (folder / CELLS_FILE).exists():
         raise FileExistsError(
             f"{folder} has other files and no {CELLS_FILE}; choose a new folder, or that of a sweep"
         )
@@ -171,7 +181,7 @@ def _cell_files(cells, folder):
         entries.append({"labels": cell.labels, "file": file.name})
     is_unique = len(set(files)) == len(files)
     require(is_unique, "two cells have the same labels and arguments")
-    write_text(folder / CELLS_FILE, result_text(entries))
+    write_checked(folder / CELLS_FILE, result_json(entries))
     return files
 
 
@@ -181,44 +191,80 @@ def _run_in_parallel(cells, files, missing, workers, name, progress):
     from joblib.parallel import get_active_backend
     from tqdm.auto import tqdm
 
-    backend, configured_workers = get_active_backend()
+    _, configured_workers = get_active_backend()
     if workers is None:
         workers = configured_workers if configured_workers != 1 else -1
-    _restart_workers_if_edited()
-    return_as = "generator_unordered" if backend.supports_return_generator else "list"
+    parallel = Parallel(n_jobs=workers, return_as="generator_unordered")
     tasks = (delayed(_run_cell)(index, cells[index], files[index]) for index in missing)
-    n_finished = len(cells) - len(missing)
     with tqdm(
         total=len(cells),
-        initial=n_finished,
+        initial=len(cells) - len(missing),
         desc=name,
         unit="cell",
         disable=not progress,
     ) as bar:
-        for outcome in Parallel(n_jobs=workers, return_as=return_as)(tasks):
+        with interrupts_held():
+            _restart_workers_if_edited()
+            outcomes = parallel(tasks)  # this starts the workers
+        for outcome in outcomes:
             bar.update()
             yield outcome
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Context manager for starting worker processes that ignore Ctrl-C, which is delayed to its end.
+
+    A terminal sends Ctrl-C to all processes of a command, but only the main one handles it.
+    """
+    # Otherwise Python prints each semaphore of workers that are terminated.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
+    if os.name == "nt":
+        yield
+        return
+    # Its start would end the block of the signal.
+    resource_tracker.ensure_running()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+@functools.cache  # once in each process
+def _end_with_parent():
+    """In a worker process, start a thread that ends it soon after the main process, such as after `kill -9`."""
+    parent = parent_process()
+
+    def watch():
+        while os.getppid() == parent.pid:
+            time.sleep(0.5)
+        os._exit(1)
+
+    if parent:
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _run_cell(index, cell, file):
     """Run a cell on one thread and store its tables, or its traceback; return (index, tables, error)."""
     from threadpoolctl import threadpool_limits
 
+    _end_with_parent()
     try:
         with threadpool_limits(1):
             rows = cell.function(*cell.arguments)
         tables = rows if isinstance(rows, Mapping) else {"results": rows}
         tables = {name: _columns(name, table, cell) for name, table in tables.items()}
-        text = result_text(tables)
+        data = result_json(tables)
     except Exception as error:
         if file is not None:
             write_text(file.with_suffix(".error"), traceback.format_exc())
             file.unlink(missing_ok=True)
         return index, None, f"{type(error).__name__}: {error}"
     if file is not None:
-        write_text(file, text)
+        write_checked(file, data)
         file.with_suffix(".error").unlink(missing_ok=True)
-    return index, json.loads(text), None
+    return index, json.loads(data), None
 
 
 def _columns(name, rows, cell):
@@ -268,8 +314,11 @@ def _restart_workers_if_edited():
 
     installed = tuple(sysconfig.get_paths().values())
     files = {getattr(module, "__file__", None) for module in [*sys.modules.values()]}
-    own = [file for file in files if file and not file.startswith(installed)]
-    times = {file: os.path.getmtime(file) for file in own if os.path.exists(file)}
+    times = {
+        file: os.path.getmtime(file)
+        for file in files
+        if file and not file.startswith(installed) and os.path.exists(file)
+    }
     if times != _module_times:
         get_reusable_executor().shutdown(wait=True)
         _module_times.clear()

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.experiments.cells import labels_text, status
+from pushlab.experiments.cells import interrupts_held, labels_text, status
 from pushlab.experiments.sweep import search_working_directory, sweep
 from pushlab.utils.arguments import import_optional, require
 from pushlab.utils.commands import Workers, echo
@@ -72,35 +72,27 @@ def cluster(address: str | None) -> Iterator[None]:
     """Context manager that runs cells on a cluster.
 
     Args:
-        address: "local" starts dask on this machine; or the address of a dask scheduler; or "ray". None uses no
-            cluster.
+        address: "local" starts dask on this machine; or the address of a dask scheduler. None uses no cluster.
     """
     from joblib import parallel_config
 
     if address is None:
         yield
-    elif address == "ray":
-        from ray.util.joblib import register_ray
-
-        register_ray()
-        with parallel_config("ray"):
-            yield
     else:
         require(
             address == "local" or "://" in address,
-            f"a cluster is local, ray or an address such as tcp://host:8786; got {address}",
+            f"a cluster is local or an address such as tcp://host:8786; got {address}",
         )
-        # Otherwise dask logs each task that ends with its worker, and Python each semaphore.
+        # Otherwise dask logs each task that ends with its worker.
         os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
-        os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker")
         dask = import_optional("dask.distributed", "--cluster", "cluster")
         scheduler: Any = address
         search_working_directory()  # before workers start, since they get this path
         if address == "local":  # on any free port, since 8787 may be in use
-            # A terminal sends Ctrl-C to the workers, too; only this process handles it.
-            handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-            scheduler = dask.LocalCluster(threads_per_worker=1, dashboard_address=":0")
-            signal.signal(signal.SIGINT, handler)
+            with interrupts_held():
+                scheduler = dask.LocalCluster(
+                    threads_per_worker=1, dashboard_address=":0"
+                )
         try:
             with dask.Client(scheduler, timeout="10s"), parallel_config("dask"):
                 yield
@@ -130,8 +122,8 @@ def sweep_command(
         str | None,
         typer.Option(
             "--cluster",
-            metavar="local|ADDRESS|ray",
-            help="Run on a cluster: `local`, the address of a dask scheduler (tcp://host:8786), or `ray`.",
+            metavar="local|ADDRESS",
+            help="Run on a cluster: `local`, or the address of a dask scheduler (tcp://host:8786).",
         ),
     ] = None,
     fresh: Annotated[

@@ -89,27 +89,19 @@ class Experts:
         """Return the saturation value of a task, or None. Raises ValueError for a faulty `info.json`."""
         return self._values().get(task)
 
-    def add(
-        self,
-        task: str,
-        log: pd.DataFrame,
-        saturation: float | None = None,
-        replace: bool = False,
-    ) -> None:
-        """Add a run of a task.
+    def add(self, task: str, log: pd.DataFrame, replace: bool = False) -> None:
+        """Add a run of a task. Its saturation value becomes the mean over its runs.
 
         Args:
             task: The task.
             log: A lifetime log or a log of `rollout`, all of this task; only its training counts.
-            saturation: The saturation value of the task; by default the mean over its runs.
             replace: Whether the run replaces all others of the task.
         """
         log = _expert_log(task, log)
         with locked(self.folder / VALUES_FILE):
             paths = self._paths(task)
             runs = [log] if replace else [*map(read_log, paths), log]
-            if saturation is None:
-                saturation = float(np.mean([_saturation_value(run) for run in runs]))
+            saturation = float(np.mean([_saturation_value(run) for run in runs]))
             values = {**self._values(), task: validate_number("saturation", saturation)}
             next_number = int(paths[-1].stem) + 1 if paths else 0
             write_log(log, self._task_folder(task) / f"{next_number}.csv")

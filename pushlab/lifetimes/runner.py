@@ -26,8 +26,14 @@ from pushlab.lifetimes.syllabi import TRAIN, Phase, Syllabus, read_syllabus
 from pushlab.logs.files import lifetime_log, write_log
 from pushlab.logs.rollout import attach_log, rollout
 from pushlab.utils.arguments import error_context, require, validate_integer
-from pushlab.utils.cache import fingerprint, read_result, result_file, result_text
-from pushlab.utils.files import locked, write_text
+from pushlab.utils.cache import (
+    fingerprint,
+    read_result,
+    result_file,
+    result_json,
+    write_checked,
+)
+from pushlab.utils.files import locked
 from pushlab.utils.seeds import part_seed
 
 TRAINING, TESTING = range(2)  # parts of a lifetime, each with its own seed
@@ -158,8 +164,8 @@ def _run_phases(phases, agent, seed, labels, progress, block_files=()):
             if block_files:
                 rows = pd.concat(tables[start:]).to_dict("list")
                 state = state_to_json(getattr(agent, "state", dict)())
-                text = result_text({"rows": rows, "state": state})
-                write_text(block_files[number], text)
+                data = result_json({"rows": rows, "state": state})
+                write_checked(block_files[number], data)
     except BaseException as error:
         unfinished = [error.log] if hasattr(error, "log") else []
         attach_log(error, lambda: _lifetime_log([*tables, *unfinished], seed))

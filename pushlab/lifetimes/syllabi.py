@@ -159,11 +159,6 @@ class Syllabus:
         """The structure, inferred if it is None."""
         return self.structure or ("CL" if len(self.tasks) == 1 else "ANT_A")
 
-    @property
-    def n_episodes(self) -> int:
-        """Number of episodes."""
-        return sum(phase.n_episodes for phase in self.phases)
-
     def training(self, task: str) -> list[Experience]:
         """Return the Experiences that train a task, in order."""
         trained = _training_experiences(self.phases)

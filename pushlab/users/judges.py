@@ -11,7 +11,6 @@ user's own folder, with a checksum of the data as the key. `no_cache` disables t
 """
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -361,5 +360,4 @@ def _cached_judge(period, model):
 
 def _stored_fields(judge):
     """Return a judge's fields by name, without the schema."""
-    names = [entry.name for entry in fields(judge) if entry.name != "schema"]
-    return {name: getattr(judge, name) for name in names}
+    return {name: value for name, value in vars(judge).items() if name != "schema"}

@@ -2,7 +2,7 @@
 
 After a change of anything that a result depends on, the file has another name. The old file stays and is used again if
 the change is undone. An edit of any source file of pushlab changes all fingerprints, so a cached result never comes
-from older code. Files are written atomically.
+from older code. Files are written atomically and have a checksum.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -25,12 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from pushlab.utils.files import cache_dir, data_dir, ensure_private, write_text
+from pushlab.utils.files import cache_dir, data_dir, ensure_private, write_bytes
 
 NUMERICAL_PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 DATA_FOLDERS = ("credit", "people", "push", "room", "schemas", "syllabi")
 # joblib hashes objects of these modules.
 HASHABLE_MODULES = ("numpy", "pandas", "builtins")
+CHECKSUM_WIDTH = 69  # with its brackets
 INSTALLED = (*sys.stdlib_module_names, "numpy", "pandas", "gymnasium", "pushlab")
 
 
@@ -205,17 +207,48 @@ def result_file(folder: Path | str, label: str, key: str) -> Path:
     return Path(folder) / f"{words}-{key}.json"
 
 
+def write_checked(file: Path, data: bytes) -> None:
+    """Write data to a file with a checksum of the data and the file's name, as a JSON list if the data is JSON.
+
+    The checksum detects damage, and a file in place of another. It is no protection against an attacker.
+    """
+    write_bytes(file, _with_checksum(file, data))
+
+
+def read_checked(file: Path) -> bytes | None:
+    """Return the data of `write_checked`, or None if the file is missing or, with a warning, if it is damaged."""
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return None
+    data = content[CHECKSUM_WIDTH:-1]
+    if content == _with_checksum(file, data):
+        return data
+    _warn_of_damage(file.parent)
+    return None
+
+
+def _with_checksum(file, data):
+    checksum = hashlib.sha256(file.name.encode() + data).hexdigest()
+    return b'["%b",\n%b]' % (checksum.encode(), data)
+
+
+@functools.cache  # one warning for each folder
+def _warn_of_damage(folder):
+    warnings.warn(
+        f"{folder} has damaged files; their content is computed again", stacklevel=3
+    )
+
+
 def read_result(file: Path) -> Any:
     """Return the result in a file, or None if the file is missing or damaged."""
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+    data = read_checked(file)
+    return None if data is None else json.loads(data)
 
 
-def result_text(result: Any) -> str:
+def result_json(result: Any) -> bytes:
     """Return a result as JSON. Raises TypeError for a value that JSON can't represent."""
-    return json.dumps(result, default=_to_json_type)
+    return json.dumps(result, default=_to_json_type).encode()
 
 
 def load_or_compute(label: str, key: str, compute: Callable[[], Any]) -> Any:
@@ -228,13 +261,13 @@ def load_or_compute(label: str, key: str, compute: Callable[[], Any]) -> Any:
     use_files = _is_enabled.get() and ensure_private(path.parent)
     result = read_result(path) if use_files else _computed.get(path)
     if result is None:
-        text = result_text(compute())
-        result = json.loads(text)
+        data = result_json(compute())
+        result = json.loads(data)
         if not use_files:
             _computed[path] = result
             return result
         with suppress(OSError):
-            write_text(path, text)
+            write_checked(path, data)
     return result
 
 

@@ -1,27 +1,34 @@
 """Loops compiled by numba and cached on disk. Without numba the same functions run as plain Python, only slower.
 
-numba's own cache doesn't notice edits in other files. So the cache folder is named after a digest of all source files:
-any edit leads to a new, empty folder. The four newest folders are kept.
+numba's own cache doesn't notice edits in other files, and a damaged file crashes Python. So the cache folder is named
+after a digest of all source files: any edit leads to a new, empty folder. Each file has a checksum; a damaged one is
+compiled again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
+import pickle
 import shutil
+import sys
 import types
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from pushlab.utils.cache import package_digest
+from pushlab.utils.cache import package_digest, read_checked, write_checked
 from pushlab.utils.files import cache_dir, ensure_private
 
 try:
     from numba import njit
-    from numba.core import config
     from numba.core.bytecode import FunctionIdentity
+    from numba.core.caching import NullCache
+    from numba.core.compiler import CompileResult
     from numba.core.dispatcher import Dispatcher
+    from numba.core.serialize import dumps
 except ImportError:  # a platform without numba
 
     def _compile(function, cached=True, **options):
@@ -46,23 +53,40 @@ else:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_randomise_function_ids)
 
+    class _LoopCache(NullCache):
+        """Machine code of a function on disk, one file for each signature."""
+
+        def __init__(self, loop, folder):
+            self._loop = loop
+            self._folder = folder
+
+        def load_overload(self, sig, target_context):
+            target_context.refresh()
+            data = read_checked(self._file(sig))
+            if data is None:
+                return None
+            return CompileResult._rebuild(target_context, *pickle.loads(data))
+
+        def save_overload(self, sig, data):
+            if not data.library.has_dynamic_globals:  # addresses in this process
+                with suppress(OSError):
+                    write_checked(self._file(sig), dumps(data._reduce()))
+
+        def _file(self, sig):
+            loop = self._loop
+            machine = loop.targetctx.codegen().magic_tuple()
+            key = repr((sys.version, machine, loop.__module__, loop.__qualname__, sig))
+            # The source can have been edited since the digest of pushlab was computed.
+            source = Path(loop.__code__.co_filename).read_bytes()
+            digest = hashlib.sha256(key.encode() + source).hexdigest()
+            return self._folder / f"{loop.__name__}-{digest[:16]}.loop"
+
     def _compile(function, cached=True, **options):
+        function = njit(function, nogil=True, no_cfunc_wrapper=True, **options)
         cached = cached and function.__module__.startswith("pushlab.")
-        folder = _cache_folder() if cached else ""
-        previous_folder = config.CACHE_DIR
-        config.CACHE_DIR = folder or previous_folder
-        try:
-            function = njit(
-                function,
-                cache=bool(folder),
-                nogil=True,
-                no_cfunc_wrapper=True,
-                **options,
-            )
-        finally:
-            config.CACHE_DIR = previous_folder
-        if folder and isinstance(function, Dispatcher):  # numba can be disabled
-            _recompile_if_damaged(function._cache)
+        # numba can be disabled.
+        if cached and isinstance(function, Dispatcher) and (folder := _cache_folder()):
+            function._cache = _LoopCache(function, folder)
         return function
 
     def _compile_inner(function, **options):
@@ -80,40 +104,23 @@ else:
             return self.py_func(*arguments)
 
 
-MAX_FOLDERS = 4
-
-
 @cache
-def _cache_folder() -> str:
-    """Return the cache folder of this version of the sources, or "" if other users can write there.
+def _cache_folder() -> Path | None:
+    """Return the cache folder of this version of the sources, or None if other users can write there.
 
-    Compiled code is run by later processes, so no other user may change it. Old folders are removed.
+    Compiled code is run by later processes, so no other user may change it. The four newest folders are kept.
     """
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return os.path.join(os.environ["NUMBA_CACHE_DIR"], package_digest())
     folder = cache_dir() / "compiled"
     if not ensure_private(folder):
-        return ""
-    (folder / package_digest()).mkdir(exist_ok=True)
-    with suppress(FileNotFoundError):  # another process may remove them too
-        versions = sorted(folder.iterdir(), key=os.path.getmtime, reverse=True)
-        for version in versions[MAX_FOLDERS:]:
+        return None
+    current = folder / package_digest()
+    with suppress(OSError):  # read-only, or removed by another process
+        current.mkdir(exist_ok=True)
+        others = {*folder.iterdir()} - {current}
+        newest = sorted(others, key=os.path.getmtime, reverse=True)
+        for version in newest[3:]:
             shutil.rmtree(version, ignore_errors=True)
-    return str(folder / package_digest())
-
-
-def _recompile_if_damaged(function_cache: Any) -> None:
-    """Discard a function's cache files if they can't be loaded; otherwise numba would raise at every call."""
-    load = function_cache.load_overload
-
-    def load_or_discard(*arguments):
-        try:
-            return load(*arguments)
-        except Exception:
-            function_cache.flush()
-            return None
-
-    function_cache.load_overload = load_or_discard
+    return current
 
 
 def compiled(function: Any) -> Any:

@@ -77,8 +77,7 @@ def run_code(code, *arguments, folder=None):
     """
     environment = dict(os.environ)
     if folder is not None:
-        environment["NUMBA_CACHE_DIR"] = os.path.join(folder, "numba")
-        environment["PUSHLAB_CACHE"] = os.path.join(folder, "own")
+        environment["PUSHLAB_CACHE"] = str(folder)
     process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code, *arguments],
         capture_output=True,
