@@ -219,7 +219,7 @@ EXPERIMENTS = {
         "description": "foxes' growth held at 0.4 for 2; outcome: foxes after 4",
     },
     "opioid": {
-        "treatment": {"misuse_reduction": 0.113},
+        "treatment": {"nonmedical_reduction": 0.113},
         "span": 10.0,
         "start": "2015",
         "spread": {"nonmedical_users": 0.3, "oud_users": 0.3, "illicit_users": 0.6},

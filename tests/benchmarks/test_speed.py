@@ -26,7 +26,7 @@ def measure_rate(benchmark, run, count, rounds=10, setup=None):
 @pytest.mark.parametrize(
     "name, arguments",
     [
-        ("pushlab/RoomEnv-v0", {"size": "big"}),
+        ("pushlab/RoomEnv-v0", {"room_size": "big"}),
         ("pushlab/RoomEnv-v0", {"encoding": "index"}),
         ("pushlab/RECEnv-v0", {"reward_std": 0.3, "obs_std": 0.1}),
         ("pushlab/Credit-v0", {"actions": "box"}),
@@ -51,7 +51,7 @@ def test_one(benchmark, name, arguments):
     "name, arguments, copies",
     [
         ("pushlab/RECEnv-v0", {"reward_std": 0.3, "obs_std": 0.1}, 4096),
-        ("pushlab/RoomEnv-v0", {"size": "big", "encoding": "index"}, 4096),
+        ("pushlab/RoomEnv-v0", {"room_size": "big", "encoding": "index"}, 4096),
         ("pushlab/Credit-v0", {"actions": "box"}, 256),
     ],
     ids=["noisy recommender", "big room", "free weights"],
