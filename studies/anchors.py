@@ -185,7 +185,7 @@ def best_schedule(task: Task) -> tuple[float, str]:
     """
     unwrapped: Any = task.make(task.user_arguments[0]).unwrapped
     world = unwrapped.world
-    steps = world.steps
+    steps = world.max_steps
     actions = world.action_space.n
     constant = np.repeat(np.arange(actions)[:, None], steps, axis=1)
     values = returns(world, constant)

@@ -169,7 +169,7 @@ def test_reference_has_the_loss_of_people_who_moved_twice(memory):
 
 
 def test_summary_has_means_and_refusals_of_both_groups():
-    env = box(config={"changeable": ["age", "MonthlyIncome"]})
+    env = box(config={"changeable_features": ["age", "MonthlyIncome"]})
     observation, _, _, _, info = env.step(WEIGHTS[2])
     table = env.unwrapped.features
     means = [table[PEOPLE.labels == group][:, [1, 4]].mean(axis=0) for group in (0, 1)]

@@ -52,7 +52,7 @@ GOLDEN = [
     ("RoomEnv-v0", {}, (38, 7041.9200202, 0, 108.008028876)),
     (
         "RoomEnv-v0",
-        {"size": "big", "encoding": "index", "n_agents": 2},
+        {"room_size": "big", "encoding": "index", "n_agents": 2},
         (6, 35869.6946627, 22.6347754316, 157.215644182),
     ),
     (

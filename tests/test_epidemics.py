@@ -38,7 +38,7 @@ def test_plain_runs_are_those_of_whynot():
     assert idle[USERS].loc[2030].tolist() == pytest.approx(
         [2787437.5918, 517324.3554, 1743541.68], rel=1e-3
     )
-    slower = opioid(preset="whynot", config={"misuse_change_3": -0.071})
+    slower = opioid(preset="whynot", config={"nonmedical_change_3": -0.071})
     assert slower[USERS].loc[2030].tolist() == pytest.approx(
         [2895248.7205, 531745.9242, 1750536.1909], rel=1e-3
     )
@@ -104,7 +104,7 @@ def test_opioid_deaths_lie_within_the_published_intervals():
     idle = deaths_until_2025()
     assert 590_200 < idle < 817_100
     for fall, saved in ((0.075, 0.043), (0.113, 0.060)):
-        options = {"misuse_reduction": (0.0, fall)}
+        options = {"nonmedical_reduction": (0.0, fall)}
         lowered = deaths_until_2025(
             action=lambda values, year: int(year >= 2016), interventions=options
         )
@@ -127,7 +127,7 @@ def test_opioid_trends_by_hand():
 def test_lowered_incidence_stays_lowered_and_is_paid_by_effort():
     """A unit of reward is a thousand deaths."""
     table = opioid(lambda values, year: 3 if year < 2004 else 0)
-    for share in ("misuse_share", "illicit_share"):
+    for share in ("nonmedical_share", "illicit_share"):
         shares = table[share][[2003, 2004, 2030]]
         assert shares.tolist() == pytest.approx([0.925, 0.925**2, 0.925**2])
     both = opioid(3)
@@ -137,8 +137,8 @@ def test_lowered_incidence_stays_lowered_and_is_paid_by_effort():
 
 
 def test_people_are_conserved():
-    names = ["misuse_incidence", "illicit_incidence"]
-    names += ["misuse_exit", "oud_exit", "illicit_exit"]
+    names = ["nonmedical_incidence", "illicit_incidence"]
+    names += ["nonmedical_exit", "oud_exit", "illicit_exit"]
     closed = dict.fromkeys(names, 0.0)
     everybody = opioid(config=closed)[[*USERS, "overdose_deaths"]].sum(axis=1)
     assert everybody.to_numpy() == pytest.approx(everybody[2002], rel=1e-6)

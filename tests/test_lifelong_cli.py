@@ -60,6 +60,18 @@ def test_options_go_before_the_settings_file(folder, tmp_path):
     assert lifetime_in(tmp_path / "two")["mean_training_performance"] == 25
 
 
+@pytest.mark.parametrize(
+    ("noise", "code", "message"),
+    [([0, 0], 0, "by score"), ([0, 1], 1, "no setting 'noise'")],
+)
+def test_a_settings_file_of_l2metrics_is_read(noise, code, message, tmp_path):
+    lifetime().assign(score=1.0).to_csv(tmp_path / "log.csv")
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps({"perf_measure": "score", "noise": noise}))
+    options = ["--settings", file]
+    assert message in call("lifelong", tmp_path / "log.csv", *options, code=code)
+
+
 def test_metrics_come_from_a_file_and_are_chosen_by_name_and_syllabus(folder, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from pushlab.metrics.lifelong import metric\n\n\n"

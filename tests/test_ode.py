@@ -169,7 +169,7 @@ def test_environments_of_a_large_batch_are_integrated_apart(dt):
     rng = np.random.default_rng(0)
     world = ODE("lotka_volterra", dt=dt)
     start = rng.uniform(1, 100, (130, 2))
-    step = rng.integers(0, world.steps, 130)
+    step = rng.integers(0, world.max_steps, 130)
     dose = world.dose_of(rng.integers(0, 2, 130))
     together = world.flow(start, step, dose)
     for at in range(130):

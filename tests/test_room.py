@@ -30,7 +30,7 @@ ID = "pushlab/RoomEnv-v0"
 
 
 @pytest.mark.parametrize(
-    "arguments", [{}, {"size": "big", "n_agents": 3, "reference": "room-env-3"}]
+    "arguments", [{}, {"room_size": "big", "n_agents": 3, "reference": "room-env-3"}]
 )
 def test_encodings_give_the_same_episode(arguments):
     text_env = gym.make(ID, **arguments)
@@ -89,12 +89,14 @@ def test_several_agents_share_the_question_and_the_mean_reward():
 def test_agent_visits_all_spots_in_a_fixed_order():
     world = Room(encoding="index", p_switch_person=0.0, max_step=19)
     env = gym.make(ID, world=world)
-    observations = [env.reset(seed=1)[0]]
-    observations += [env.step(0)[0] for _ in range(19)]
-    people = [observation[0] for observation in observations]
+    people = [env.reset(seed=1)[0][0]]
+    truncated = False
+    while not truncated:
+        observation, _, _, truncated, _ = env.step(0)
+        people.append(observation[0])
     assert sorted(people[:10]) == list(range(10)) != people[:10] == people[10:]
     with pytest.raises(ValueError, match="needs a larger max_step"):
-        env.step(0)
+        world.simulate(env.unwrapped.state, 1)
 
 
 # ------------------------------------------------------------ placement rates

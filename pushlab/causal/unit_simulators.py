@@ -194,7 +194,9 @@ class CreditUnits:
         observed = (experiment.confounder, *experiment.covariates)
         for name in (*observed, *experiment.hidden):
             validate_choice("a feature of people", name, FEATURES)
-        validate_choice("mediator", experiment.mediator, self.config.changeable)
+        validate_choice(
+            "mediator", experiment.mediator, self.config.changeable_features
+        )
 
     def column(self, variable: str) -> str:
         """Return the column of a feature in a data set."""
@@ -218,6 +220,6 @@ class CreditUnits:
         if self.experiment.outcome == "approved":
             outcomes = (outcomes <= 0).astype(np.float64)
         untreated = covariates[self.column(mediator)].to_numpy()
-        treated = untreated + response[config.changeable.index(mediator)]
+        treated = untreated + response[config.changeable_features.index(mediator)]
         mediators = np.stack([untreated, treated], axis=1)
         return Units(covariates, outcomes, mediators)

@@ -17,7 +17,7 @@ from gymnasium.error import ResetNeeded
 
 from pushlab.envs.random_numbers import UniformSource
 from pushlab.envs.world import World
-from pushlab.utils.arguments import require, short_repr, validate_choice
+from pushlab.utils.arguments import construct, require, short_repr, validate_choice
 from pushlab.utils.compiled import compiled_in_place
 
 RENDER_MODES = ["rgb_array", "human"]
@@ -43,7 +43,7 @@ def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> 
         return world
     if isinstance(world, str):
         world = resolve_name(world)
-    return world(**params)  # type: ignore[operator]
+    return construct(world, params)
 
 
 def index_nested(values: Any, index: Any) -> Any:

@@ -62,21 +62,21 @@ class Room(World):
         next question asks for the object of a person drawn uniformly.
 
     End:
-        Never terminates; registered with 1,000 steps.
+        Never terminated; truncated after `max_step` steps, or after 1,000 unless `max_episode_steps` is set.
 
     Info:
         Empty for one agent. For several, "rewards" of the last step, float64 (n_agents,), 0 before the first.
 
     Args:
-        size: "small" (10 people, 10 objects, 10 locations) or "big" (20, 80, 49).
-        n_people, n_objects, n_locations: Override the numbers of `size`. Objects are the first in the table. Locations
-            are the objects' usual places, then others in the table.
+        room_size: "small" (10 people, 10 objects, 10 locations) or "big" (20, 80, 49).
+        n_people, n_objects, n_locations: Override the numbers of `room_size`. Objects are the first in the table.
+            Locations are the objects' usual places, then others in the table.
         n_agents: Number of agents.
         p_commonsense: Probability that an object is put at its usual place; all other locations are equally likely.
         p_new_location: Probability that a person who keeps an object places it again.
         p_new_object: Probability that a person gets another object and places it.
         p_switch_person: Probability that two people switch spots.
-        max_step: Last step of the clock. A longer episode needs a larger one.
+        max_step: Last step of the clock, which ends an episode. More than 1,000 also need `max_episode_steps`.
         encoding: "text", or "index" for integers. Then the observation is MultiDiscrete, int64: person, object,
             location and time (for each agent), then person and object of the question. The action is Discrete, or
             MultiDiscrete for several agents. `world.to_words` translates observations, `world.locations` and
@@ -114,7 +114,7 @@ class Room(World):
 
     def __init__(
         self,
-        size: str = "small",
+        room_size: str = "small",
         n_people: int | None = None,
         n_objects: int | None = None,
         n_locations: int | None = None,
@@ -128,7 +128,9 @@ class Room(World):
         commonsense: Any = "commonsense",
         reference: str | None = None,
     ):
-        people, objects, locations = SIZES[validate_choice("size", size, SIZES)]
+        people, objects, locations = SIZES[
+            validate_choice("room_size", room_size, SIZES)
+        ]
         self.encoding = validate_choice("encoding", encoding, ("text", "index"))
         validate_choice("reference", reference, (None, "room-env-3"))
         with error_context("commonsense", commonsense):
@@ -157,7 +159,7 @@ class Room(World):
         )
         self.locations = tuple(dict.fromkeys([*needed, *places]))[:locations]
         self.n_agents = validate_integer("n_agents", n_agents, 1)
-        self.max_step = validate_integer("max_step", max_step, 1)
+        self.max_step = self.max_steps = validate_integer("max_step", max_step, 1)
         probabilities = {
             "p_commonsense": p_commonsense,
             "p_new_location": p_new_location,
@@ -298,6 +300,9 @@ class Room(World):
             placements.append((head, relation, self._places[place], time))
         question = self._heads[codes[-2], codes[-1]], relation
         return (tuple(placements) if self.n_agents > 1 else placements[0]), question
+
+    def truncated(self, state: dict) -> np.ndarray:
+        return state["time"] >= self.max_step
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         if self.n_agents == 1:
@@ -607,6 +612,7 @@ class SingleRoom(SingleCopy):
         self.heads = world._heads.tolist()
         self.relation = world.relation
         self.locations = world.locations
+        self.max_step = world.max_step
         self.start: Any = None
 
     def reset(self, draws, options):
@@ -636,15 +642,17 @@ class SingleRoom(SingleCopy):
         self.action = action
         self.position = position + 1
         self.answer = self.answers[position]
+        row = self.rows[position]
+        is_over = row[3] >= self.max_step
         if not self.is_simple:
             observation = self._observation(self.observations[position])
-            return observation, reward, False, False, info
-        person, thing, place, time, asked_person, asked_thing = self.rows[position]
+            return observation, reward, False, is_over, info
+        person, thing, place, time, asked_person, asked_thing = row
         heads = self.heads
         relation = self.relation
         placement = heads[person][thing], relation, self.locations[place], time
         question = heads[asked_person][asked_thing], relation
-        return (placement, question), reward, False, False, info
+        return (placement, question), reward, False, is_over, info
 
     def _observation(self, codes):
         return self.world.to_words(codes) if self.is_text else codes.copy()

@@ -127,6 +127,8 @@ def lifelong(
     for file in metrics_from or ():
         _run_file(file)
     final_settings = _read_settings(settings, options)
+    if measure is None and settings is not None:
+        measure = read_json(settings).get("perf_measure")
     has_store = experts or os.environ.get("L2DATA")
     store = _expert_store(experts) if has_store else None
     if experts and not store.tasks:

@@ -12,6 +12,7 @@ ValueError: discount must be a number, 0 or more and below 1; got 1
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -70,16 +71,59 @@ def error_context(name: str, value: Any) -> Iterator[None]:
         raise kind(f"{name}={short_repr(value)}: {error}") from error
 
 
+# {name in WhyNot or room-env: our name}, unless the two are similar.
+ORIGINAL_NAMES = {
+    "delta_t": "the argument timestep (in World3 dt)",
+    "rtol": "the argument tolerance",
+    "atol": "the argument tolerance",
+    "uninfected_T1": "T1",
+    "infected_T1": "T1*",
+    "uninfected_T2": "T2",
+    "infected_T2": "T2*",
+    "free_virus": "V",
+    "immune_response": "E",
+    "theta": "the action",
+    "base_state": "the argument people",
+    "probs": "p_commonsense, p_new_location, p_new_object and p_switch_person",
+    "limits": "n_people, n_objects and n_locations",
+    "disjoint_entities": "always true",
+}
+
+
 def suggestion(word: Any, choices: Iterable[str]) -> str:
-    """Return the end of a message that suggests the choice most like `word`, or "" if none is similar.
+    """Return the end of a message that has our name for one of ORIGINAL_NAMES, or the choice most like `word`.
+
+    It is "" if there is none.
 
     >>> suggestion("Freinds", ["family", "friends"]), suggestion("sports", ["family", "friends"])
     ("; did you mean 'friends'?", '')
+    >>> suggestion("free_virus", ["T1", "V"])
+    "; 'free_virus' is V here"
     """
+    if isinstance(word, str) and word in ORIGINAL_NAMES:
+        return f"; {word!r} is {ORIGINAL_NAMES[word]} here"
     by_lowercase = {choice.casefold(): choice for choice in choices}
     lowercase = str(word).casefold()
     matches = difflib.get_close_matches(lowercase, by_lowercase, 1, 0.7)
     return f"; did you mean {by_lowercase[matches[0]]!r}?" if matches else ""
+
+
+def construct(kind: Any, arguments: Mapping[str, Any]) -> Any:
+    """Return `kind(**arguments)`. The TypeError for an unknown argument names the valid ones."""
+    try:
+        return kind(**arguments)
+    except TypeError as error:
+        match = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if match is None or match[1] not in arguments:
+            raise
+        names: dict[str, None] = {}
+        for base in kind.__mro__[:-1]:
+            names |= dict.fromkeys(inspect.signature(base).parameters)
+        names.pop("arguments", None)
+        raise TypeError(
+            f"{kind.name} has no argument {match[1]!r}; its arguments: {', '.join(names) or 'none'}"
+            + suggestion(match[1], names)
+        ) from error
 
 
 def is_number(value: Any) -> bool:

@@ -48,7 +48,7 @@ class CreditConfig:
 
     Attributes:
         epsilon: Distance that people move for a weight of 1.
-        changeable: Names of the features that can be changed.
+        changeable_features: Names of the features that can be changed.
         l2_penalty: Factor of the penalty: half of it times the squared length of the weights is added to the loss.
         penalise_bias: Whether the penalty includes the bias.
         memory: Whether people move from their current features, or in each round from their original ones.
@@ -56,7 +56,7 @@ class CreditConfig:
     """
 
     epsilon: float = 1.0
-    changeable: tuple = (FEATURES[0], FEATURES[5], FEATURES[7])
+    changeable_features: tuple = (FEATURES[0], FEATURES[5], FEATURES[7])
     l2_penalty: float = 0.01
     penalise_bias: bool = True
     memory: bool = False
@@ -66,7 +66,7 @@ class CreditConfig:
     @cached_property
     def changeable_indices(self) -> ndarray:
         """Indices of the features that can be changed, int64 (k,)."""
-        indices = [FEATURES.index(name) for name in self.changeable]
+        indices = [FEATURES.index(name) for name in self.changeable_features]
         return np.array(indices, np.int64)
 
     @cached_property
@@ -83,7 +83,7 @@ def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfi
     Raises:
         ValueError: A parameter is unknown or has an invalid value.
 
-    >>> credit_config({"epsilon": 3.0, "changeable": ["age"]}).changeable
+    >>> credit_config({"epsilon": 3.0, "changeable_features": ["age"]}).changeable_features
     ('age',)
     """
     config = updated_config("credit", CreditConfig(), PRESETS, changes, preset)
@@ -93,12 +93,14 @@ def credit_config(changes: Any = None, preset: str | None = None) -> CreditConfi
         validate_bool(f"config: {name}", getattr(config, name))
     start = validate_integer("config: start_time", config.start_time)
     validate_integer("config: end_time", config.end_time, start + 1)
-    names = validate_choices("config: changeable", config.changeable, FEATURES)
-    return replace(config, changeable=names)
+    names = validate_choices(
+        "config: changeable_features", config.changeable_features, FEATURES
+    )
+    return replace(config, changeable_features=names)
 
 
 def best_response(theta: Any, config: CreditConfig) -> ndarray:
-    """Return the moves of people in the features config.changeable, (..., k), for weights (..., 11)."""
+    """Return the moves of people in the features config.changeable_features, (..., k), for weights (..., 11)."""
     return -config.epsilon * np.asarray(theta)[..., config.changeable_indices]
 
 

@@ -89,8 +89,8 @@ class Credit(World):
     Args:
         people: None for 18,357 generated people, the path of a table like Kaggle's cs-training.csv, or Borrowers
             (`pushlab.datasets.borrowers`).
-        config: {parameter: value} to change, or a CreditConfig: epsilon, changeable, l2_penalty, penalise_bias, memory,
-            start_time, end_time.
+        config: {parameter: value} to change, or a CreditConfig: epsilon, changeable_features, l2_penalty,
+            penalise_bias, memory, start_time, end_time.
         preset: "whynot": WhyNot's epsilon 0.1, no penalty, 5 rounds. `config` overrides it.
         actions: "discrete" or "box".
         candidates: {name: weights} for "discrete"; None computes five from the people.
@@ -147,7 +147,7 @@ class Credit(World):
             self.config = replace(self.config, penalise_bias=False)
         with error_context("people", people):
             self.people = load_borrowers(people)
-        self.steps = self.max_steps = self.config.end_time - self.config.start_time
+        self.max_steps = self.config.end_time - self.config.start_time
         self._changeable = self.config.changeable_indices
         self._set_actions(actions, candidates)
         self._set_observations()
@@ -191,7 +191,7 @@ class Credit(World):
     def _set_observations(self):
         config = self.config
         # With memory each round can add a move, and so can the start.
-        n_moves = self.steps + 1 if config.memory else 1
+        n_moves = self.max_steps + 1 if config.memory else 1
         max_shift = config.epsilon * MAX_WEIGHT * n_moves * (1 + SLACK) + SLACK
         if self._observation_kind == "table":
             self.observation_space = self._table_space(max_shift)
@@ -202,7 +202,7 @@ class Credit(World):
         self.observation_space = Box(low, high, dtype=np.float64)
         names = []
         for group in GROUPS:
-            names += [f"{name}.{group}" for name in config.changeable]
+            names += [f"{name}.{group}" for name in config.changeable_features]
         self.observation_names = (*names, *(f"refused.{group}" for group in GROUPS))
 
     def _table_space(self, max_shift):
@@ -292,7 +292,7 @@ class Credit(World):
         return np.concatenate([means.reshape(n, -1), state["refused"]], axis=1)
 
     def truncated(self, state):
-        return state["step"] >= self.steps
+        return state["step"] >= self.max_steps
 
     def info(self, state, outcome):
         if outcome is None:
@@ -379,7 +379,7 @@ class Credit(World):
         return {
             "env": self.name,
             "step": int(state["step"][at]),
-            "episode_length": self.steps,
+            "episode_length": self.max_steps,
             "epsilon": self.config.epsilon,
             "people": len(self.people),
             "source": self.people.source,
@@ -390,7 +390,7 @@ class Credit(World):
             "refused": risk["refused"][[0, 2]].T.tolist(),
             "promised": risk["loss"][1].item(),
             "best": self.best_loss,
-            "shift": dict(zip(self.config.changeable, shift.tolist())),
+            "shift": dict(zip(self.config.changeable_features, shift.tolist())),
             "feature_labels": dict(zip(FEATURES, FEATURE_LABELS)),
             **last_round,
         }

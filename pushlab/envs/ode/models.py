@@ -212,6 +212,8 @@ class Model:
             ]
         order = ", ".join(self.levels)
         if isinstance(state, dict):
+            for name in state:
+                validate_choice(f"{argument}: a variable", name, self.names)
             require(
                 set(state) in (set(self.names), set(self.levels)),
                 f"{argument} needs the variables {order}; got {short_repr(list(state))}",

@@ -54,16 +54,16 @@ OpioidConfig = config_class(
     __name__,
     "OpioidConfig",
     """
-misuse_incidence           2496835  people/year  new nonmedical users of prescription opioids
-misuse_change_1            0.0016   1/year       its change until 2008
-misuse_change_2            -0.0747  1/year       its change from 2008 to 2015
-misuse_change_3            0        1/year       its change from 2015 on; 0 is the paper's status quo
+nonmedical_incidence       2496835  people/year  new nonmedical users of prescription opioids
+nonmedical_change_1        0.0016   1/year       its change until 2008
+nonmedical_change_2        -0.0747  1/year       its change from 2008 to 2015
+nonmedical_change_3        0        1/year       its change from 2015 on; 0 is the paper's status quo
 illicit_incidence          13489    people/year  new illicit users, except those from the other groups
 illicit_change             0.235    1/year       its change until 2015; afterwards it fades
-misuse_exit                0.177    1/year       nonmedical users who stop, or die of something else
-misuse_to_oud              0.06     1/year       nonmedical users who develop a disorder
-misuse_to_illicit          0.002    1/year       nonmedical users who turn to illicit opioids
-misuse_overdose            0.001    1/year       nonmedical users who die of an overdose
+nonmedical_exit            0.177    1/year       nonmedical users who stop, or die of something else
+nonmedical_to_oud          0.06     1/year       nonmedical users who develop a disorder
+nonmedical_to_illicit      0.002    1/year       nonmedical users who turn to illicit opioids
+nonmedical_overdose        0.001    1/year       nonmedical users who die of an overdose
 oud_exit                   0.311    1/year       people with a disorder who stop, or die of something else
 oud_exit_change            -0.021   1/year       its change
 oud_to_illicit             0.071    1/year       people with a disorder who turn to illicit opioids
@@ -76,7 +76,7 @@ illicit_overdose           0.005    1/year       illicit users who die of an ove
 illicit_overdose_change_1  0.011    1/year       its change until 2011
 illicit_overdose_change_2  0.356    1/year       its change from 2011 to 2015; afterwards it fades
 stable_year                2020     year         year in which changes of illicit use have faded; tuned to the paper
-misuse_reduction           0        1/year       reduction of the incidence of misuse without an action
+nonmedical_reduction       0        1/year       reduction of the incidence of misuse without an action
 illicit_reduction          0        1/year       reduction of the incidence of illicit use without an action
 C                          0.001    1/people     cost of a death in the reward
 C1                         1e-6     year/people  cost of lowering the incidence of misuse, a nonmedical user
@@ -111,10 +111,10 @@ def fading_growth_factor(change, time, p):
 def misuse_trend(time, p):
     """Return the number of new nonmedical users a year without any action."""
     return (
-        p.misuse_incidence
-        * growth_factor(p.misuse_change_1, min(time, 2008.0) - 2002.0)
-        * growth_factor(p.misuse_change_2, min(time, TREND_YEAR) - 2008.0)
-        * growth_factor(p.misuse_change_3, time - TREND_YEAR)
+        p.nonmedical_incidence
+        * growth_factor(p.nonmedical_change_1, min(time, 2008.0) - 2002.0)
+        * growth_factor(p.nonmedical_change_2, min(time, TREND_YEAR) - 2008.0)
+        * growth_factor(p.nonmedical_change_3, time - TREND_YEAR)
     )
 
 
@@ -169,21 +169,24 @@ def derivative(time, y, constants, dose, slope):
                 p.oud_to_illicit_change, years
             )
             oud_exit = p.oud_exit * growth_factor(p.oud_exit_change, years)
-        misuse_deaths = p.misuse_overdose * misuse
+        misuse_deaths = p.nonmedical_overdose * misuse
         oud_deaths = oud_overdose * oud
         illicit_deaths = illicit_overdose * illicit
         slope[0, i] = (
             new_misuse * y[3, i]
             - misuse_deaths
-            - (p.misuse_exit + p.misuse_to_oud + p.misuse_to_illicit) * misuse
+            - (p.nonmedical_exit + p.nonmedical_to_oud + p.nonmedical_to_illicit)
+            * misuse
         )
         slope[1, i] = (
-            p.misuse_to_oud * misuse - oud_deaths - (oud_to_illicit + oud_exit) * oud
+            p.nonmedical_to_oud * misuse
+            - oud_deaths
+            - (oud_to_illicit + oud_exit) * oud
         )
         slope[2, i] = (
             new_illicit * y[4, i]
             + oud_to_illicit * oud
-            + p.misuse_to_illicit * misuse
+            + p.nonmedical_to_illicit * misuse
             - illicit_deaths
             - p.illicit_exit * illicit
         )
@@ -214,10 +217,10 @@ def upper_bounds(p, start, ranges):
     since_trend = max(0.0, p.end_time - TREND_YEAR)
     fading = max(0.0, p.stable_year - TREND_YEAR)
     new_misuse = (
-        p.misuse_incidence
-        * _max_growth_factor(p.misuse_change_1, 6.0)
-        * _max_growth_factor(p.misuse_change_2, 7.0)
-        * _max_growth_factor(p.misuse_change_3, since_trend)
+        p.nonmedical_incidence
+        * _max_growth_factor(p.nonmedical_change_1, 6.0)
+        * _max_growth_factor(p.nonmedical_change_2, 7.0)
+        * _max_growth_factor(p.nonmedical_change_3, since_trend)
     )
     new_illicit = p.illicit_incidence * _max_growth_factor(
         p.illicit_change, TREND_YEAR - 2002.0 + fading
@@ -226,10 +229,10 @@ def upper_bounds(p, start, ranges):
         p.oud_to_illicit_change, since_2002
     )
     oud_exit = p.oud_exit * (1 + min(0.0, p.oud_exit_change)) ** since_2002
-    misuse = _max_group(start[0], new_misuse * start[3], p.misuse_exit, span)
-    oud = _max_group(start[1], p.misuse_to_oud * misuse, oud_exit, span)
+    misuse = _max_group(start[0], new_misuse * start[3], p.nonmedical_exit, span)
+    oud = _max_group(start[1], p.nonmedical_to_oud * misuse, oud_exit, span)
     inflow = new_illicit * start[4] + oud_to_illicit * oud
-    inflow += p.misuse_to_illicit * misuse
+    inflow += p.nonmedical_to_illicit * misuse
     illicit = _max_group(start[2], inflow, p.illicit_exit, span)
     new_users = new_misuse * start[3] + new_illicit * start[4]
     deaths = start[5] + (start[:3].sum() + span * new_users)
@@ -257,7 +260,7 @@ MODEL = Model(
 nonmedical_users  people  nonmedical users of prescription opioids
 oud_users         people  people with a prescription opioid use disorder
 illicit_users     people  users of illicit opioids
-misuse_share      -       incidence of misuse, a share of the incidence without actions
+nonmedical_share  -       incidence of misuse, a share of the incidence without actions
 illicit_share     -       incidence of illicit use, a share of the incidence without actions
 overdose_deaths   people  deaths by overdose since the start
 """
@@ -272,12 +275,12 @@ overdose_deaths   people  deaths by overdose since the start
     complete_state=complete_state,
     interventions=read_interventions(
         """
-misuse_reduction   less misuse       0  0.3  0 0.075
-illicit_reduction  less illicit use  0  0.3  0 0.075
+nonmedical_reduction  less misuse       0  0.3  0 0.075
+illicit_reduction     less illicit use  0  0.3  0 0.075
 """
     ),
     presets={
-        "whynot": {"misuse_change_3": -0.0747, "stable_year": 2025.0},
+        "whynot": {"nonmedical_change_3": -0.0747, "stable_year": 2025.0},
         "pessimistic": {"stable_year": 2025.0},
     },
     signed=tuple(name for name in vars(OpioidConfig()) if "change" in name),
@@ -291,11 +294,11 @@ illicit_reduction  less illicit use  0  0.3  0 0.075
 def whynot_misuse_trend(time, growth, decision, p):
     """Return the number of new nonmedical users a year, with the chosen growth since the last decision."""
     years = min(time, 2008.0) - 2002.0
-    incidence = p.misuse_incidence * (1.0 + p.misuse_change_1) ** years
+    incidence = p.nonmedical_incidence * (1.0 + p.nonmedical_change_1) ** years
     if time <= 2008.0:
         return incidence
     trend_end = min(time, decision)
-    incidence = incidence * (1.0 + p.misuse_change_2) ** (trend_end - 2008.0)
+    incidence = incidence * (1.0 + p.nonmedical_change_2) ** (trend_end - 2008.0)
     return incidence * growth_factor(growth, time - trend_end)
 
 
@@ -312,7 +315,10 @@ def whynot_derivative(time, y, constants, dose, slope):
         now = time[i]
         years = now - 2002.0
         outflow_rate = (
-            p.misuse_exit + p.misuse_overdose + p.misuse_to_oud + p.misuse_to_illicit
+            p.nonmedical_exit
+            + p.nonmedical_overdose
+            + p.nonmedical_to_oud
+            + p.nonmedical_to_illicit
         )
         oud_to_illicit = (
             p.oud_to_illicit * growth_factor(p.oud_to_illicit_change, years) * oud
@@ -321,14 +327,14 @@ def whynot_derivative(time, y, constants, dose, slope):
         new_misuse = whynot_misuse_trend(now, dose[0, i], dose[2, i], p)
         slope[0, i] = new_misuse - outflow_rate * misuse
         slope[1, i] = (
-            p.misuse_to_oud * misuse
+            p.nonmedical_to_oud * misuse
             - oud_to_illicit
             - (oud_exit + oud_overdose_rate(now, p)) * oud
         )
         slope[2, i] = (
             illicit_trend(now, p)
             + oud_to_illicit
-            + p.misuse_to_illicit * misuse
+            + p.nonmedical_to_illicit * misuse
             - (p.illicit_exit + illicit_overdose_rate(now, p)) * y[2, i]
         )
 
@@ -343,7 +349,7 @@ def whynot_reward(before, values, dose, constants, rewards):
         now = dose[i, 3]
         is_late = TREND_YEAR < now <= p.stable_year and now == np.floor(now)
         deaths = (
-            p.misuse_overdose * misuse
+            p.nonmedical_overdose * misuse
             + oud_overdose_rate(now, p) * values[i, 1]
             + illicit_overdose_rate(now - (1.0 if is_late else 0.0), p) * illicit
         )
@@ -355,7 +361,7 @@ def whynot_upper_bounds(p, start, ranges):
     """Return upper bounds: all users at the start and all new ones, if misuse grows by at most 10 % a year."""
     span = p.end_time - p.start_time
     illicit_users = upper_bounds(p, np.array([0.0, 0, 0, 0, 1, 0]), ranges)[5]
-    inflow = p.misuse_incidence * 1.1**span + illicit_users
+    inflow = p.nonmedical_incidence * 1.1**span + illicit_users
     return np.full(3, start.sum() + 2 * span * inflow)
 
 
@@ -369,8 +375,8 @@ WHYNOT = replace(
     upper_bounds=whynot_upper_bounds,
     interventions=read_interventions(
         """
-misuse_reduction   misuse       -0.1  0.1  0 0.05
-illicit_reduction  illicit use  -0.1  0.1  0 0.05
+nonmedical_reduction  misuse       -0.1  0.1  0 0.05
+illicit_reduction     illicit use  -0.1  0.1  0 0.05
 """
     ),
 )
@@ -388,8 +394,8 @@ class Opioid(Epidemic):
         - nonmedical_users: nonmedical users of prescription opioids without a disorder, people
         - oud_users: people with a prescription opioid use disorder
         - illicit_users: users of illicit opioids, such as heroin and fentanyl, people
-        - misuse_share, illicit_share: numbers of new nonmedical and of new illicit users, as a fraction of the numbers
-          without any action
+        - nonmedical_share, illicit_share: numbers of new nonmedical and of new illicit users, as a fraction of the
+          numbers without any action
         - overdose_deaths: deaths by overdose since the start, people
 
         The next state depends on the year too, which is info["time"].
@@ -397,8 +403,8 @@ class Opioid(Epidemic):
     Action:
         Discrete(4), for a year: 0 nothing, 1 less illicit use, 2 less misuse, 3 both. "Less" lowers an incidence by
         7.5 % within the year, in addition to its own changes. It doesn't rise again. With actions="box" Box(2,), misuse
-        and illicit use, from 0 to 0.3 for 30 %. interventions={"misuse_reduction": (0, 0.075, 0.113)} has no action and
-        the paper's two interventions.
+        and illicit use, from 0 to 0.3 for 30 %. interventions={"nonmedical_reduction": (0, 0.075, 0.113)} has no action
+        and the paper's two interventions.
 
     Reward:
         -(deaths in the step + 0.001 r1 nonmedical users + 0.005 r2 illicit users) / 1000, where misuse and illicit use

@@ -128,8 +128,8 @@ class ODE(World):
         argument = f"timestep ({self.model.time_unit})"
         timestep = self.model.timestep if timestep is None else timestep
         self.timestep = float(validate_number(argument, timestep, length / 1e7, length))
-        self.steps = self.max_steps = int(np.ceil(length / self.timestep - 1e-9))
-        self._n_steps = np.array(self.steps)
+        self.max_steps = int(np.ceil(length / self.timestep - 1e-9))
+        self._n_steps = np.array(self.max_steps)
         self.dt = self.model.dt
         if dt is not None:
             self.dt = float(validate_number("dt", dt, 1e-6, 1))
@@ -360,7 +360,7 @@ class ODE(World):
         start = self._start
         if initial_state is not None:
             start = self.model.state(initial_state, self.config)
-        return self._trajectory(actions, start, self.steps)
+        return self._trajectory(actions, start, self.max_steps)
 
     def counterfactual(self, env: Any, actions: Any) -> pd.DataFrame:
         """Return the trajectory of the current episode under other actions.
@@ -440,7 +440,7 @@ class ODE(World):
             "env": self.name,
             "model": self.model_description,
             "step": int(state["step"][at]),
-            "episode_length": self.steps,
+            "episode_length": self.max_steps,
             "time": state["time"][at].item(),
             "end": self.config.end_time,
             "state": dict(zip(self.model.names, values[at].tolist())),

@@ -398,6 +398,6 @@ def build_user_model(model: Any, random_state: int, **settings: Any) -> BaseUser
             setattr(model, name, value)
         elif name.endswith("dim"):
             validate_integer(f"{name} of UserModel", getattr(model, name), value, value)
-    validate_choice("reward_type of UserModel", model.reward_type, REWARD_TYPES)
-    validate_number("reward_std of UserModel", model.reward_std, 0)
+    validate_choice("reward_type", model.reward_type, REWARD_TYPES)
+    validate_number("reward_std", model.reward_std, 0)
     return model

@@ -115,10 +115,9 @@ class RECEnv(World):
         item_names: Sequence[str] | None = None,
         reference: str | None = None,
     ):
-        self.step_per_episode = validate_integer(
+        self.step_per_episode = self.max_steps = validate_integer(
             "step_per_episode", step_per_episode, 1
         )
-        self.max_steps = self.step_per_episode
         self._episode_length = np.array(self.step_per_episode)
         self.n_items = validate_integer("n_items", n_items, 1)
         self.n_users = validate_integer("n_users", n_users, 1)
@@ -126,8 +125,6 @@ class RECEnv(World):
         user_dim = validate_integer("user_feature_dim", user_feature_dim, 1)
         self.user_feature_dim = user_dim
         self.obs_std = validate_number("obs_std", obs_std, 0)
-        validate_number("reward_std", reward_std, 0)
-        validate_choice("reward_type", reward_type, models.REWARD_TYPES)
         validate_choice("reference", reference, (None, "recgym-0.2.1"))
         seed = validate_integer("random_state", random_state or 0, 0)
 

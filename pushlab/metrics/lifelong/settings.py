@@ -9,6 +9,7 @@ from typing import Any
 from pushlab.utils.arguments import (
     is_number,
     require,
+    suggestion,
     validate_bool,
     validate_choice,
     validate_integer,
@@ -41,7 +42,7 @@ L2METRICS_KEYS = {
 }
 IGNORED_KEYS = (
     "log_dir perf_measure unit command_line_options versions recursive plot_types do_plot "
-    "do_save do_save_settings output_dir ste_store_mode show_eval_lines"
+    "do_save do_save_settings output_dir output ste_store_mode show_eval_lines load_settings"
 ).split()
 
 
@@ -117,9 +118,9 @@ class Settings:
             name = L2METRICS_KEYS.get(key, key)
             if name in names:
                 settings[name] = value
-            elif key not in IGNORED_KEYS:
+            elif key not in IGNORED_KEYS and value not in (None, [0, 0]):
                 raise ValueError(
-                    f"{file}: there is no setting {key!r}; settings are {', '.join(names)}"
+                    f"{file}: there is no setting {key!r}; settings are {', '.join(names)}{suggestion(key, names)}"
                 )
         try:
             return cls(**settings)
