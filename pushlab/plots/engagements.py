@@ -159,9 +159,9 @@ def open_heatmap_table(
     return table.rename(columns={"mean": "opened", "count": "notifications"})
 
 
-def _value_label(feature, value, labels=()):
+def _value_label(feature, value, labels=None):
     """Return the label of a value: the one in `labels`, the name of an app, or a readable form of the value."""
-    if str(value) in labels:
+    if labels and str(value) in labels:
         return one_line(labels[str(value)])
     is_app = "app" in feature.lower() and "." in str(value)
     return app_name(value) if is_app else format_value(value)
@@ -180,7 +180,7 @@ def open_rates(
     engagements: pd.DataFrame,
     by: str = "time",
     order: Sequence = (),
-    labels: Mapping = {},
+    labels: Mapping | None = None,
     title: str = "",
     subtitle: str = "95 % intervals",
 ) -> Figure:
