@@ -37,7 +37,7 @@ MAX_BUTTONS = 6  # with more values, a choice is a slider
 # Words for abbreviations of the worlds.
 WORDS = {"RT": "reverse transcriptase", "msg": "message", "err": "error"}
 FOLDER = files("pushlab.plots")
-anywidget = import_optional("anywidget", "a widget", "lab")
+AnyWidget: Any = import_optional("anywidget:AnyWidget", "a widget", "lab")
 traitlets = import_optional("traitlets", "a widget", "lab")
 get_ipython = import_optional("IPython:get_ipython", "a widget", "lab")
 
@@ -45,7 +45,7 @@ get_ipython = import_optional("IPython:get_ipython", "a widget", "lab")
 # ---------------------------------------------------------------- panels
 
 
-class FrontEnd(anywidget.AnyWidget):
+class FrontEnd(AnyWidget):
     """The page's side of a panel, in widgets.js.
 
     Attributes:
