@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import re
 import signal
@@ -83,8 +84,9 @@ def cluster(address: str | None) -> Iterator[None]:
             address == "local" or "://" in address,
             f"a cluster is local or an address such as tcp://host:8786; got {address}",
         )
-        # Otherwise dask logs each task that ends with its worker.
-        os.environ.setdefault("DASK_LOGGING__DISTRIBUTED", "critical")
+        # Otherwise dask logs each task that ends with its worker, in both processes.
+        os.environ["DASK_LOGGING__DISTRIBUTED"] = "critical"
+        logging.disable()
         dask = import_optional("dask.distributed", "--cluster", "cluster")
         scheduler: Any = address
         search_working_directory()  # before workers start, since they get this path
@@ -149,8 +151,7 @@ def sweep_command(
     More: https://pushlab.github.io/pushlab/docs/sweeps.html
     """
     if status_folder is not None:
-        has_no_failures = print_status(status_folder)
-        raise typer.Exit(0 if has_no_failures else 1)
+        raise typer.Exit(0 if print_status(status_folder) else 1)
     if file is None:
         raise typer.BadParameter("give a FILE with a grid, or a folder with --status")
     grid = read_grid(file)
@@ -218,7 +219,7 @@ def warm(workers: Workers = None) -> None:
         play("pushlab/push-v0", agents.LinearArrivalQ()),
     ]
     tasks += [delayed(_run_steps)(name) for name, *_ in ENVIRONMENTS]
-    parallel = Parallel(workers or -1, batch_size=1, return_as="generator_unordered")
+    parallel = Parallel(workers or -1, return_as="generator_unordered")
     list(tqdm(parallel(tasks), "compiling", len(tasks), unit="part"))
 
 
