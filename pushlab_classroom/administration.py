@@ -17,8 +17,8 @@ from pushlab_classroom.database import (
     GAMES,
     NEW_EPISODE,
     UNSETTLED,
-    connect,
     create,
+    opened,
     transaction,
 )
 from pushlab_classroom.episode import ReplayedEpisode
@@ -57,9 +57,8 @@ def new_class(
     """
     names = clean_names(teams)
     [name] = clean_names([name], "name")
-    is_valid_seed = seed is None or str(seed).strip()
     require(
-        is_valid_seed,
+        seed is None or str(seed).strip(),
         f"seed must be a text that is hard to guess, or None; got {seed!r}",
     )
     validate_integer("episodes", episodes, 2, 50)
@@ -68,13 +67,15 @@ def new_class(
     secret = new_secret(seed).hex()
     tokens = {team: secrets.token_hex(32) for team in names}
     readme = Path(__file__).with_name("handout.md").read_text(encoding="utf-8")
-    readme = readme.format(name=name, episodes=episodes)
     user_seed = challenge_user({"secret": secret, "per_quarter": per_quarter}).seed
     with new_folder(Path(folder)) as new:
         new.chmod(0o700)
-        user = make_user(user_seed, "robin", per_quarter=per_quarter)
-        write_handout(user, new / HANDOUT)
-        write_text(new / HANDOUT / "README.md", readme)
+        write_handout(
+            make_user(user_seed, "robin", per_quarter=per_quarter), new / HANDOUT
+        )
+        write_text(
+            new / HANDOUT / "README.md", readme.format(name=name, episodes=episodes)
+        )
         with closing(create(new)) as connection, transaction(connection):
             row = (name, episodes, per_quarter, days, seed is not None, time.time())
             connection.execute(
@@ -134,9 +135,10 @@ def new_token(folder: Path | str, team: str) -> str:
         ValueError: There is no such team.
     """
     token = secrets.token_hex(32)
-    with closing(connect(folder, write=True)) as connection, transaction(connection):
-        update = "UPDATE teams SET token = ? WHERE name = ?"
-        n_changed = connection.execute(update, (_hash(token), team)).rowcount
+    with opened(folder, write=True) as connection, transaction(connection):
+        n_changed = connection.execute(
+            "UPDATE teams SET token = ? WHERE name = ?", (_hash(token), team)
+        ).rowcount
         rows = connection.execute("SELECT name FROM teams ORDER BY id")
         names = ", ".join(name for (name,) in rows)
         require(n_changed, f"there is no team {team!r}; the teams are {names}")
@@ -150,10 +152,10 @@ def close_class(folder: Path | str) -> None:
     a team can't gain by stopping after a lucky episode. Unfinished episodes of push get the return of a phone without
     an agent.
 
-    If closing is interrupted, the class can't be played, and its standings stay those of an open class until
-    `close_class` is called again.
+    If closing is interrupted, the class can't be played, its state is "closing", and its standings stay those of an
+    open class until `close_class` is called again. It continues with the episodes that aren't settled yet.
     """
-    with closing(connect(folder, write=True)) as connection:
+    with opened(folder, write=True) as connection:
         with transaction(connection):
             connection.execute(
                 "UPDATE class SET closed = ? WHERE closed IS NULL", (time.time(),)
@@ -169,15 +171,13 @@ def close_class(folder: Path | str) -> None:
                         user = user_number(settings, name, game, True, number)
                         row = (team, game, True, number, settings["closed"], user)
                         connection.execute(NEW_EPISODE, row)
-        returns = []
         for row in connection.execute(f"{EPISODES} WHERE {UNSETTLED}").fetchall():
             steps = connection.execute(
                 "SELECT action FROM steps WHERE episode = ? ORDER BY step", (row["id"],)
             )
             episode = ReplayedEpisode(settings, row, [action for (action,) in steps])
             total = row["total"] + episode.return_without_agent()
-            returns.append((total, row["id"]))
-        with transaction(connection):
-            connection.executemany(
-                "UPDATE episodes SET settled = ? WHERE id = ?", returns
-            )
+            with transaction(connection):
+                connection.execute(
+                    "UPDATE episodes SET settled = ? WHERE id = ?", (total, row["id"])
+                )

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 
-from pushlab_classroom.database import ClassDatabase
-from pushlab_classroom.standings import GAMES, standings
+from pushlab_classroom.database import EPISODES, ClassDatabase
+from pushlab_classroom.standings import EMPTY, GAMES, STATES, standings
 
 PAGE = (
     resources.files("pushlab_classroom")
@@ -141,23 +141,23 @@ class BoardRenderer:
         return self._page
 
     def content(self):
-        """Return the content of the page: class, open, news, and games with teams in order of rank."""
+        """Return the content of the page: class, state, news, and games with teams in order of rank."""
         settings = self.database.settings
-        episodes = self.database.episodes()
         table = standings(self.database)
         table = table.astype(object).where(table.notna(), None)
-        is_finished = episodes["scored"] & episodes["finished"].notna()
-        finished = episodes[is_finished].sort_values("finished")
         games = []
         for game, title in GAMES.items():
-            teams = table[table["game"] == game].to_dict("records")
+            teams = table.query("game == @game").to_dict("records")
             games.append({"game": game, "title": title, "teams": teams})
         news = ""
-        for row in finished.tail(1).itertuples():
-            news = f"{row.team} finished episode {row.number + 1} of {settings['episodes']}: {GAMES[row.game]}"
+        last = self.database.query(
+            f"SELECT name, number, game FROM ({EPISODES}) WHERE scored AND finished ORDER BY finished DESC LIMIT 1"
+        )
+        for team, number, game in last.itertuples(index=False):
+            news = f"{team} finished episode {number + 1} of {settings['episodes']}: {GAMES[game]}"
         return {
             "class": settings["name"],
-            "open": not settings["closed"],
+            "state": settings["state"],
             "news": news,
             "games": games,
         }
@@ -174,7 +174,9 @@ def page(board):
         for game in board["games"]
         if any(row["done"] or row["playing"] for row in game["teams"])
     ]
-    return template.from_string(PAGE).render(board=board, played=played)
+    return template.from_string(PAGE).render(
+        board=board, played=played, states=STATES, empty=EMPTY
+    )
 
 
 def _axis(game):

@@ -1,6 +1,6 @@
 -- Tables of a class. Times are seconds since 1970.
 
--- closed: time of closing. The class counts as closed after all open episodes of push are settled.
+-- closed: time of closing. The class is closing until all open episodes of push are settled, and closed afterwards.
 CREATE TABLE class (name TEXT NOT NULL, episodes INTEGER NOT NULL, per_quarter INTEGER NOT NULL, days INTEGER NOT NULL,
                     seeded INTEGER NOT NULL, made REAL NOT NULL, closed REAL, secret TEXT NOT NULL);
 

@@ -167,9 +167,13 @@ def board(folder: Class) -> None:
     More: https://pushlab.github.io/pushlab/data/class/README.html
     """
     from pushlab_classroom.database import ClassDatabase
-    from pushlab_classroom.standings import standings
+    from pushlab_classroom.standings import EMPTY, STATES, standings
 
-    table = standings(ClassDatabase(folder))
+    database = ClassDatabase(folder)
+    table = standings(database)
+    echo(f"{folder}: {STATES[database.settings['state']]}")
+    if table["score"].isna().all():
+        echo(EMPTY)
     typer.echo(table.to_string(index=False, float_format="%.3f"))
 
 

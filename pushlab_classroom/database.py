@@ -8,14 +8,17 @@ import json
 import os
 import sqlite3
 import zlib
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from pushlab.utils.arguments import require
+
 FILE = "class.db"
 VERSION = 2
+TABLES = Path(__file__).with_name("class.sql").read_text(encoding="utf-8")
 GAMES = ("evalumap2", "push")  # played step by step; evalumap1 takes uploads
 MAX_UPLOADS = 20  # per team
 PRACTICE_EPISODES = 128  # stored per team, the last used ones
@@ -25,6 +28,13 @@ NEW_EPISODE = (
     "INSERT INTO episodes (team, game, scored, number, begun, user) "
     "VALUES (?, ?, ?, ?, ?, ?)"
 )
+# Names of all tables and columns, and those that a class needs.
+COLUMNS = (
+    "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c"
+)
+_memory = sqlite3.connect(":memory:")
+_memory.executescript(TABLES)
+REQUIRED = set(_memory.execute(COLUMNS))
 # Open episodes of push without a return, while a class is being closed.
 UNSETTLED = "game = 'push' AND scored AND finished IS NULL AND settled IS NULL"
 
@@ -33,59 +43,82 @@ def connect(folder, write=False):
     """Return a connection to the database in the folder of a class.
 
     Raises:
-        FileNotFoundError: The folder has no class.db.
+        FileNotFoundError: The folder has no file class.db.
+        OSError: The file is damaged, or this user can't read it (or write it, if `write`).
         ValueError: The file isn't the database of a class, or has another version.
     """
     path = Path(folder) / FILE
     if not path.is_file():
         raise FileNotFoundError(
-            f"{folder} is not the folder of a class: it has no {FILE}. `pushlab class new` creates a class"
+            f"{folder} is not the folder of a class: it has no file {FILE}. `pushlab class new` creates a class"
         )
-    connection = sqlite3.connect(
-        f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}",
-        uri=True,
-        timeout=30,
-        check_same_thread=False,
-    )
-    connection.row_factory = sqlite3.Row
-    try:
+    with usable(path), ExitStack() as stack:
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}",
+            uri=True,
+            timeout=30,
+            check_same_thread=False,
+        )
+        stack.callback(connection.close)
         connection.executescript("PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.DatabaseError as error:
-        version = error
-    if version != VERSION:
-        connection.close()
-        raise ValueError(
-            f"{path} can't be used with this version of pushlab: its version must be {VERSION}; got {version}"
+        [version] = connection.execute("PRAGMA user_version").fetchone()
+        require(
+            version == VERSION,
+            f"{path} can't be used with this version of pushlab: its version must be {VERSION}; got {version}",
         )
+        require(
+            REQUIRED <= set(connection.execute(COLUMNS))
+            and connection.execute("SELECT 1 FROM class").fetchone(),
+            f"{path} is not the database of a class: tables, columns or settings are missing",
+        )
+        if write:  # SQLite opens a file without write permission for reading
+            update = f"PRAGMA user_version = {VERSION}"
+            connection.executescript(f"BEGIN IMMEDIATE; {update}; ROLLBACK")
+        connection.row_factory = sqlite3.Row
+        stack.pop_all()
     return connection
 
 
 def create(folder):
     """Create an empty database that only its owner can read; return a connection."""
     os.close(os.open(folder / FILE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    tables = Path(__file__).with_name("class.sql").read_text(encoding="utf-8")
-    with closing(sqlite3.connect(folder / FILE)) as connection:
-        connection.executescript(
-            f"PRAGMA journal_mode = WAL; {tables}; PRAGMA user_version = {VERSION}"
-        )
-    return connect(folder, write=True)
+    connection = sqlite3.connect(folder / FILE)
+    connection.executescript(
+        f"PRAGMA journal_mode = WAL; {TABLES}; PRAGMA user_version = {VERSION}"
+    )
+    return connection
+
+
+@contextmanager
+def opened(folder, write=False):
+    """Context manager that yields a connection and closes it. Raises OSError for a damaged file."""
+    with closing(connect(folder, write)) as connection, usable(Path(folder) / FILE):
+        yield connection
 
 
 @contextmanager
 def transaction(connection):
     """Context manager of an exclusive transaction. Raises OSError if it can't be stored."""
+    with usable("the class"), connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield connection
+
+
+@contextmanager
+def usable(path):
+    """Context manager that raises an OSError with the path if a database can't be used."""
     try:
-        with connection:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
+        yield
     except sqlite3.Error as error:
-        raise OSError(f"the class can't be written: {error}") from error
+        raise OSError(
+            f"{path} can't be used: {error}; check the permissions of the file and its folder, and the space on the "
+            "disk. A damaged file has to be restored from a copy"
+        ) from error
 
 
 def read_episode(folder, clause, *values):
     """Return the row of table `class`, the first row of EPISODES with an SQL clause (or None), and its steps."""
-    with closing(connect(folder)) as connection:
+    with opened(folder) as connection:
         settings = connection.execute("SELECT * FROM class").fetchone()
         row = connection.execute(f"{EPISODES} {clause}", values).fetchone()
         query = "SELECT * FROM steps WHERE episode = ? ORDER BY step"
@@ -109,24 +142,26 @@ class ClassDatabase:
 
     def query(self, query: str, *values: Any) -> pd.DataFrame:
         """Return the result of an SQL query."""
-        with closing(connect(self.folder)) as connection:
+        with opened(self.folder) as connection:
             rows = connection.execute(query, values)
             names = [name for name, *_ in rows.description]
             return pd.DataFrame([tuple(row) for row in rows], columns=names)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings of the class: name, episodes (scored, per team and game), per_quarter, days, seeded, made, closed.
+        """Settings: name, episodes (scored, per team and game), per_quarter, days, seeded, made, closed, state.
 
-        `closed` is a time, or None while the class is open or being closed.
+        `state` is "open", "closing" or "closed". `closed` is a time, or None unless the class is closed.
         """
-        with closing(connect(self.folder)) as connection:
-            settings = dict(connection.execute("SELECT * FROM class").fetchone())
-            unsettled = connection.execute(f"SELECT 1 FROM episodes WHERE {UNSETTLED}")
-            if unsettled.fetchone():
-                settings["closed"] = None
-        del settings["secret"]
-        return settings
+        state = (
+            "CASE WHEN closed IS NULL THEN 'open' "
+            f"WHEN EXISTS (SELECT 1 FROM episodes WHERE {UNSETTLED}) THEN 'closing' ELSE 'closed' END AS state"
+        )
+        table = self.query(
+            "SELECT name, episodes, per_quarter, days, seeded, made, iif(state = 'closed', closed, NULL) AS closed, "
+            f"state FROM (SELECT *, {state} FROM class)"
+        )
+        return table.to_dict("records")[0]
 
     def teams(self) -> pd.DataFrame:
         """Return id and name of each team, in the order in which they were created."""
@@ -161,8 +196,9 @@ class ClassDatabase:
     def steps(self, episode: int) -> pd.DataFrame:
         """Return one row per step: step, action (JSON), reward, expected and best (None in push), at, answer."""
         return self.query(
-            "SELECT * FROM steps WHERE episode = ? ORDER BY step", int(episode)
-        ).drop(columns="episode")
+            "SELECT step, action, reward, expected, best, at, answer FROM steps WHERE episode = ? ORDER BY step",
+            int(episode),
+        )
 
     def uploads(self) -> pd.DataFrame:
         """Return one row per upload: team, number, at, public, public_low, public_high, and the same for private.
@@ -176,7 +212,7 @@ class ClassDatabase:
             f"SELECT name AS team, number, at, {', '.join(shares)} FROM uploads "
             "JOIN teams ON teams.id = team ORDER BY uploads.id"
         ).astype(dict.fromkeys(shares, float))
-        if self.settings["closed"] is None:
+        if self.settings["state"] != "closed":
             table[shares[3:]] = float("nan")
         return table
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pushlab.logs.rollout import build_log, episode_table
+from pushlab.utils.arguments import require
 from pushlab.utils.files import (
     csv_text,
     escape_formula,
@@ -73,29 +74,37 @@ def export(folder: Path | str, out: Path | str) -> Path:
 
     Raises:
         FileExistsError: The folder `out` has other content.
+        ValueError: The class is being closed.
     """
     database = ClassDatabase(folder)
+    settings = database.settings
+    require(
+        settings["state"] != "closing",
+        f"{folder} is closing, so its results are not final\nrun `pushlab class close {folder}` again, and export then",
+    )
     tables = {
         "standings": standings(database),
         "episodes": database.episodes(),
         "uploads": database.uploads(),
     }
-    settings = database.settings
-    user = PrivateUser(0, None, settings["per_quarter"])
     with new_folder(Path(out), marker_file=MARKER) as new:
         write_text(new / MARKER, json_text(settings))
         for name, table in tables.items():
             cells = table.astype(object).where(table.notna(), "").to_numpy().tolist()
             write_text(new / f"{name}.csv", csv_text([table.columns, *cells]))
         for game in GAMES:
+            user = PrivateUser(0, None, settings["per_quarter"])
             world = make_world(game, user, 0, settings["days"])
             for number, team in database.teams().itertuples(index=False):
                 log = _team_log(database, team, game, world)
                 if log is not None:
                     label = re.sub(r"[^a-zA-Z0-9]+", "-", team)[:40].strip("-")
-                    name = f"{number:03d}-{label}"
                     text = log.to_csv(index=False, lineterminator="\n")
-                    write_text(new / "logs" / game / f"{name}.csv", text)
+                    write_text(new / "logs" / game / f"{number:03d}-{label}.csv", text)
+        require(
+            database.settings == settings,
+            f"{folder} was closed during the export; export it again",
+        )
     return Path(out)
 
 

@@ -19,6 +19,15 @@ GAMES = {
     "evalumap2": "Challenge 2: the cold start",
     "push": "Managing arrivals",
 }
+STATES = {
+    "open": "open",
+    "closing": "closing, not final until `pushlab class close` has finished",
+    "closed": "closed, final",
+}
+EMPTY = (
+    "No scores yet. After the first scored episode or upload, this board shows each team's score with its 95 % "
+    "interval, and its rank, game by game."
+)
 MIN_PAIRS = 3  # two differences can be equal by chance
 DIGITS = 3  # of scores in Challenge 1
 EPSILON = 64 * np.finfo(float).eps
@@ -138,7 +147,7 @@ def team_earnings(database: ClassDatabase, game: str) -> pd.DataFrame:
     """
     teams = database.teams()["name"]
     settings = database.settings
-    is_closed = settings["closed"] is not None
+    is_closed = settings["state"] == "closed"
     if game == "evalumap1":
         half = "private" if is_closed else "public"
         shares = {}
@@ -167,7 +176,7 @@ def standings(database: ClassDatabase) -> pd.DataFrame:
 
     - game, team
     - done, of: number of finished scored episodes, and of all; in Challenge 1 the number of uploads and its limit
-    - playing: number of steps in unfinished scored episodes; NA if there are none, or if the class is closed
+    - playing: number of steps in unfinished scored episodes; NA if there are none, or if the class isn't open
 
     Scores in Challenge 1 have three decimals, like the answers to uploads.
     """
@@ -183,7 +192,7 @@ def standings(database: ClassDatabase) -> pd.DataFrame:
             done = database.uploads()
             table["of"] = MAX_UPLOADS
             table = table.round(dict.fromkeys(["score", "low", "high"], DIGITS))
-        playing = scored[is_open & (settings["closed"] is None)]
+        playing = scored[is_open & (settings["state"] == "open")]
         counts = done["team"].value_counts()
         table["game"] = game
         table["done"] = table["team"].map(counts).fillna(0).astype(int)

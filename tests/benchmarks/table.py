@@ -7,6 +7,7 @@
 - python tests/benchmarks/table.py serve: a class's server under load, into data/class; see serve.py
 - python tests/benchmarks/table.py widgets: response times of widgets; see panels.py
 - python tests/benchmarks/table.py classroom: simulated teams on a server, into data/class; see classroom.py
+- python tests/benchmarks/table.py rehearsal: a class whose server is killed, into data/class; see rehearsal.py
 """
 
 import argparse
@@ -23,6 +24,7 @@ import cases
 import classroom
 import memory
 import panels
+import rehearsal
 import scale
 import serve
 import speed
@@ -46,7 +48,7 @@ def main(arguments=None):
         "measurement",
         nargs="?",
         default="speed",
-        choices=["speed", "memory", "scale", "serve", "widgets", "classroom"],
+        choices="speed memory scale serve widgets classroom rehearsal".split(),
     )
     parser.add_argument(
         "names",
@@ -68,6 +70,8 @@ def main(arguments=None):
         return panels.main(options.names)
     if options.measurement == "classroom":
         return classroom.main(quick=options.quick)
+    if options.measurement == "rehearsal":
+        return rehearsal.main(quick=options.quick)
     block = measure(QUICK if options.quick else {})
     print(block)
     if not options.quick:

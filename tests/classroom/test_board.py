@@ -70,7 +70,12 @@ def test_bars_show_scores_on_an_axis_with_zero():
     a = {"team": "a", "score": 3.0, "low": 2.0, "high": 4.0} | ranks
     b = {"team": "b", "score": -1.0, "low": None, "high": None} | ranks
     game = {"game": "push", "title": "Arrivals", "teams": [a, b]}
-    board = {"as_of": "2026-11-22T22:00:00", "class": "class", "open": True, "news": ""}
+    board = {
+        "as_of": "2026-11-22T22:00:00",
+        "class": "class",
+        "state": "open",
+        "news": "",
+    }
     text = page(board | {"games": [game]})
     bars = re.findall(r'class="t0" x="([\d.]+)%" width="([\d.]+)%', text)
     assert [tuple(map(float, bar)) for bar in bars] == [(35, 45), (20, 15)]

@@ -1,6 +1,9 @@
 """`pushlab class` and `pushlab serve` on the command line: issues and exit status."""
 
+import os
+import shutil
 import socket
+import sqlite3
 import stat
 
 import pandas as pd
@@ -88,6 +91,39 @@ def test_a_new_token_replaces_the_old_one(school):
         None,
         "Cat and Dan",
     ]
+
+
+def run_sql(text):
+    """Return a function of a database's path that runs an SQL script."""
+    return lambda path: sqlite3.connect(path).executescript(text)
+
+
+@pytest.mark.parametrize(
+    ("message", "damage"),
+    [
+        ("must be 2; got 0", lambda path: os.truncate(path, 0)),
+        ("malformed", lambda path: os.truncate(path, 9000)),
+        ("are missing", run_sql("DROP TABLE steps")),
+        ("are missing", run_sql("DELETE FROM class")),
+        ("are missing", run_sql("ALTER TABLE uploads DROP COLUMN points")),
+        ("has no file class.db", lambda path: path.unlink() or path.mkdir()),
+    ],
+)
+def test_a_damaged_class_is_reported_in_one_line(school, tmp_path, message, damage):
+    folder = shutil.copytree(school[0], tmp_path / "class")
+    damage(folder / "class.db")
+    commands = "class board|class close|class export|class replay|class token|serve"
+    more = {"class export": ["out"], "class replay": [1], "class token": ["Ann"]}
+    for command in commands.split("|"):
+        result = run(*command.split(), folder, *more.get(command, []))
+        assert result.exit_code == 1, result.exception
+        assert message in result.stderr.splitlines()[0]
+
+
+def test_the_board_says_its_state_and_an_empty_one_what_it_will_show(school):
+    first, second, *_ = run("class", "board", school[0]).stdout.splitlines()
+    assert first.endswith("class: open")
+    assert second.startswith("No scores yet")
 
 
 def test_commands_name_what_is_wrong(school, tmp_path):
