@@ -28,7 +28,6 @@ PACKAGES = (
     "pushlab.metrics.estimate",
     "pushlab.metrics.lifelong",
     "pushlab.metrics.offpolicy",
-    "pushlab.users.synthesis",
     "pushlab_classroom",
 )
 
