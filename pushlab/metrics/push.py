@@ -232,6 +232,12 @@ def response_time(seconds: ArrayLike) -> ResponseTime:
     ResponseTime(median=0.25, p95=4.0)
     """
     seconds = np.asarray(seconds, float)
+    is_time = np.isfinite(seconds) & (seconds >= 0)
+    if seconds.ndim != 1 or not len(seconds) or not is_time.all():
+        raise ValueError(
+            "seconds must be a list of finite numbers from 0, one for each notification; "
+            f"got {seconds!r:.60}"
+        )
     median = np.median(seconds)
     p95 = np.quantile(seconds, 0.95, method="inverted_cdf")
     return ResponseTime(float(median), float(p95))
@@ -263,6 +269,10 @@ def learning_rate(scores: ArrayLike, window: int = 100) -> LearningRate:
     LearningRate(slope=0.25, settling_step=3)
     """
     scores = np.asarray(scores, float)
+    if scores.ndim != 1 or not np.isfinite(scores).all():
+        raise ValueError(
+            f"scores must be one finite number for each step; got {scores!r:.60}"
+        )
     if not 1 <= window < len(scores):
         raise ValueError(
             f"window must be from 1 to {len(scores) - 1}, fewer than the scores; got {window!r}"

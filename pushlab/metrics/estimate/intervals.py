@@ -252,6 +252,11 @@ def holm(p_values: ArrayLike) -> np.ndarray:
     [0.03, 0.06, 0.06]
     """
     p_values = np.asarray(p_values, float)
+    is_probability = (p_values >= 0) & (p_values <= 1)
+    if p_values.ndim != 1 or not is_probability.all():
+        raise ValueError(
+            f"p values must be between 0 and 1, in one dimension; got {p_values!r:.60}"
+        )
     order = np.argsort(p_values, kind="stable")
     factors = np.arange(len(p_values), 0, -1)
     adjusted = np.maximum.accumulate(p_values[order] * factors)
