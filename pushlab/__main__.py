@@ -326,7 +326,7 @@ def _score_each(submissions, arguments, folder, pictures):
     if faulty:
         count = len(cards) + len(faulty)
         echo(f"{len(faulty)} of {count} submissions could not be scored", err=True)
-        raise BadData(sum((error.issues for error in faulty.values()), []))
+        raise BadData(sum((error.issues for error in faulty.values()), ()))
 
 
 app.command("sweep", rich_help_panel="Research")(sweep_command)

@@ -50,7 +50,7 @@ CASES = """
 1 | score empty --user mira | there is no CSV file
 2 | sweep | give a FILE with a grid
 1 | sweep grid.yaml | did you mean 'LinearQ'?
-1 | sweep --status . | no results of a sweep
+1 | sweep --status . | no undamaged cells.json
 1 | bench --agent LinQ --out new | did you mean 'LinearQ'?
 1 | bench --agent LinearQ --out new --tasks rom-4 | did you mean 'room-4'?
 1 | lifelong . | there is no log
@@ -79,7 +79,7 @@ def test_commands_print_their_result_or_an_error_and_a_remedy(
     assert printed in " ".join(text.split())
     if code != "0":
         assert text.startswith("error: ")
-        assert " -h` shows an example" in text or "--replace" in text
+        assert re.search(r" -h` shows an example|--replace|run the sweep", text)
         assert not result.stdout
 
 

@@ -63,7 +63,7 @@ def test_neither_a_class_nor_tokens_are_replaced(school, tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("name\nann\n", ["column team, row 1", "missing"]),
+        ("name\nann\n", ["row 1", "header", "team"]),
         ("team\nann\neve\nAnn\nÅda\nA\u030ada\n", ["row 4", "'ann'", "row 6"]),
         ("team\nann\n\u202eeve\n", ["row 3", "printable"]),
     ],
