@@ -155,8 +155,11 @@ class Service:
         """
         is_loaded = self.session.is_loaded
         while missing := [episode for episode in episodes if not is_loaded(episode)]:
-            replayed = await self.in_thread(team, self.session.replay, missing[0])
-            self.session.load(missing[0], replayed)
+            async with self.turns[team.id], self.turns[None]:
+                # A repeated request can have loaded it while this one waited.
+                if not is_loaded(missing[0]):
+                    replay = asyncio.to_thread(self.session.replay, missing[0])
+                    self.session.load(missing[0], await replay)
 
     # ------------------------------------------------------------ requests
 
