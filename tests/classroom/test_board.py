@@ -19,6 +19,7 @@ def play(session, token, max_steps=10_000):
     """Play an episode of Challenge 2 with one notification, at most `max_steps` steps."""
     team = session.team_of(token)
     [episode] = session.begin(team, "evalumap2", True)
+    session.load(episode, session.replay(episode))
     for step in range(session.state(episode)["step"], max_steps):
         [answer] = session.play(team, [(episode, step, [0] * 7)])
         if answer["terminated"]:

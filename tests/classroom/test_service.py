@@ -311,8 +311,8 @@ def test_513_open_episodes_are_replayed_once_and_not_on_the_event_loop(
             for team, episodes in begun.items():
                 client = Client(school, team)
                 steps = [[episode, number, STAND_BY] for episode in episodes]
-                content = {"steps": steps}
-                assert client.request("POST", "/api/steps", content)[0] == 200
+                answer = client.request("POST", "/api/steps", {"steps": steps})
+                assert answer[0] == 200
         request["scored"] = False
         assert client.request("POST", "/api/episodes", request)[0] == 409
     assert replays == [(episode, False) for episode in chain(*begun.values())]
