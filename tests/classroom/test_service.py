@@ -5,7 +5,7 @@ import re
 import socket
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from http.client import HTTPConnection
 from itertools import chain
 from threading import current_thread
@@ -222,23 +222,21 @@ def test_a_step_that_many_connections_send_at_once_is_made_once(school):
 @pytest.mark.slow
 def test_strangers_on_300_connections_close_none_with_a_token(tmp_path):
     tokens = new_class(tmp_path / "class", ["ann"], **SETTINGS)
-    get = b"GET /api/games/push HTTP/1.1\r\nHost: x\r\n\r\n"
     limits = {"connections": 60, "strangers": 1e4}
-    with running_server(tmp_path / "class", **limits) as url, ExitStack() as stack:
-        ann = Client((None, tokens, url), "ann")
+    with running_server(tmp_path / "class", **limits) as url:
+        school = (None, tokens, url)
+        ann = Client(school, "ann")
         [episode] = ann.begin()
         own = ann.line.sock
-        lines = []
+        strangers = []
         for step in range(5):
             for _ in range(60):
-                lines.append(stack.enter_context(connection(url)))
-                lines[-1].sendall(get)
-                lines[-1].recv(2**16)
+                strangers.append(Client(school, "wrong"))
+                assert strangers[-1].request("GET", "/api/games/push")[0] == 401
             assert ann.step(episode, step, ONE)[0] == 200
             assert ann.line.sock is own
-        assert lines[-60].recv(2**16) == b""  # closed
-        lines[-59].sendall(get)
-        assert lines[-59].recv(2**16)[9:12] == b"401"
+        assert strangers[-60].line.sock.recv(1) == b""  # closed
+        assert strangers[-59].request("GET", "/api/games/push")[0] == 401
 
 
 @pytest.mark.slow
