@@ -98,8 +98,7 @@ def test_a_class_is_played_through_nginx_with_tls(proxy, tmp_path):
     options = {"port": port, "behind_proxy": True, "strangers": 1}
     with running_server(folder, **options), ExitStack() as stack:
         for _ in range(300):  # strangers, who send nothing
-            stranger = socket.create_connection(("127.0.0.1", secure))
-            stack.enter_context(stranger)
+            stack.enter_context(socket.create_connection(("127.0.0.1", secure)))
         url = f"https://localhost:{secure}"
         env = gym.make("pushlab/Remote-v0", url=url, token=token, scored=True)
         env.reset()

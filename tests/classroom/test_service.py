@@ -1,14 +1,14 @@
 """The server of a class: a complete class over HTTP, and refused requests."""
 
-import asyncio
 import json
 import re
 import socket
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from http.client import HTTPConnection
 from itertools import chain
+from threading import current_thread
 from urllib.parse import urlsplit
 
 import gymnasium as gym
@@ -222,23 +222,21 @@ def test_a_step_that_many_connections_send_at_once_is_made_once(school):
 @pytest.mark.slow
 def test_strangers_on_300_connections_close_none_with_a_token(tmp_path):
     tokens = new_class(tmp_path / "class", ["ann"], **SETTINGS)
-    get = b"GET /api/games/push HTTP/1.1\r\nHost: x\r\n\r\n"
     limits = {"connections": 60, "strangers": 1e4}
-    with running_server(tmp_path / "class", **limits) as url, ExitStack() as stack:
-        ann = Client((None, tokens, url), "ann")
+    with running_server(tmp_path / "class", **limits) as url:
+        school = (None, tokens, url)
+        ann = Client(school, "ann")
         [episode] = ann.begin()
         own = ann.line.sock
-        lines = []
+        strangers = []
         for step in range(5):
             for _ in range(60):
-                lines.append(stack.enter_context(connection(url)))
-                lines[-1].sendall(get)
-                lines[-1].recv(2**16)
+                strangers.append(Client(school, "wrong"))
+                assert strangers[-1].request("GET", "/api/games/push")[0] == 401
             assert ann.step(episode, step, ONE)[0] == 200
             assert ann.line.sock is own
-        assert lines[-60].recv(2**16) == b""  # closed
-        lines[-59].sendall(get)
-        assert lines[-59].recv(2**16)[9:12] == b"401"
+        assert strangers[-60].line.sock.recv(1) == b""  # closed
+        assert strangers[-59].request("GET", "/api/games/push")[0] == 401
 
 
 @pytest.mark.slow
@@ -285,33 +283,34 @@ def test_a_body_that_does_not_arrive_ends(school, monkeypatch):
 
 
 @pytest.mark.slow
-def test_640_open_episodes_are_replayed_once_and_not_on_the_event_loop(
+def test_513_open_episodes_are_replayed_once_and_not_on_the_event_loop(
     tmp_path, monkeypatch
 ):
     replays = []
     replay = ClassSession.replay
 
     def spy(session, episode):
-        replays.append((episode, asyncio._get_running_loop()))
+        is_loop = current_thread().name.startswith("Thread-")  # of running_server
+        replays.append((episode, is_loop))
         return replay(session, episode)
 
     monkeypatch.setattr(ClassSession, "replay", spy)
-    teams = [*TEAMS, "eve"]
-    tokens = new_class(tmp_path / "class", teams, **SETTINGS)
+    tokens = new_class(tmp_path / "class", TEAMS, **SETTINGS)
     with running_server(tmp_path / "class", begins=1e4) as url:
         school = (None, tokens, url)
         begun = {}
-        for team in teams:
+        for team in TEAMS:
             client = Client(school, team)
             begun[team] = client.begin(64, "push") + client.begin(64, "push")
+        request = {"game": "push", "scored": True}
+        answer = client.request("POST", "/api/episodes", request)[1]
+        begun[team].append(answer["episodes"][0]["episode"])
         for number in range(3):
             for team, episodes in begun.items():
                 client = Client(school, team)
                 steps = [[episode, number, STAND_BY] for episode in episodes]
-                status, _ = client.request("POST", "/api/steps", {"steps": steps})
-                assert status == 200
-        request = {"game": "push", "scored": False}
-        status, answer = client.request("POST", "/api/episodes", request)
-        assert status == 409 and is_refusal(answer)
-    episodes = chain.from_iterable(begun.values())
-    assert sorted(replays) == [(episode, None) for episode in sorted(episodes)]
+                answer = client.request("POST", "/api/steps", {"steps": steps})
+                assert answer[0] == 200
+        request["scored"] = False
+        assert client.request("POST", "/api/episodes", request)[0] == 409
+    assert replays == [(episode, False) for episode in chain(*begun.values())]
