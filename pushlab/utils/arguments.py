@@ -119,7 +119,8 @@ def construct(kind: Any, arguments: Mapping[str, Any]) -> Any:
         names: dict[str, None] = {}
         for base in kind.__mro__[:-1]:
             names |= dict.fromkeys(inspect.signature(base).parameters)
-        names.pop("arguments", None)
+        for name in ("args", "kwargs", "arguments"):  # of any names and values
+            names.pop(name, None)
         raise TypeError(
             f"{kind.name} has no argument {match[1]!r}; its arguments: {', '.join(names) or 'none'}"
             + suggestion(match[1], names)
