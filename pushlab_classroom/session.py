@@ -430,7 +430,7 @@ class ClassSession:
 def read_csv(data, name, max_rows):
     """Return an uploaded table with all cells as text. Raises BadData if it isn't a table or is too large."""
     try:
-        text = io.StringIO(data.decode("utf-8-sig"))
+        text = io.StringIO(data.decode("utf-8-sig"), newline=None)
         n_columns = len(next(csv.reader(text), []))
         require(n_columns <= MAX_COLUMNS, f"it has more than {MAX_COLUMNS} columns")
         text.seek(0)
