@@ -22,7 +22,7 @@ ADDRESS = (
 )
 THIS_MACHINE = r"localhost|::1|127(\.\d+){3}"
 MAX_WAIT = 5.0  # seconds between two attempts
-FIRST_PATIENCE = 10.0  # seconds to wait for the first answer of a connection
+FIRST_PATIENCE = 10.0  # seconds to wait for a server that has never answered
 MAX_ANSWER = 2**26  # bytes
 
 
@@ -148,8 +148,9 @@ class ServerConnection:
             patience = self.patience
             hint = "Earlier steps are stored; reset() continues a scored episode"
             if not self._was_answered:
-                patience = min(FIRST_PATIENCE, patience)
                 hint = "Check the address (http:// or https://, too), and ask whether the server is running"
+                if not isinstance(answer, TimeoutError):  # a busy server is slow
+                    patience = min(FIRST_PATIENCE, patience)
             elapsed = time.monotonic() - start
             remaining = patience - elapsed
             if remaining <= 0:

@@ -63,6 +63,7 @@ def test_closing_survives_a_kill_before_each_statement(tmp_path):
         for token, n_steps in zip(tokens.values(), (99, 3)):
             team = session.team_of(token)
             [episode] = session.begin(team, "push", True)
+            session.load(episode, session.replay(episode))
             for step in range(n_steps):
                 if session.play(team, [(episode, step, STAND_BY)])[0]["terminated"]:
                     break
