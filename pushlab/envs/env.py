@@ -287,13 +287,13 @@ class Env(gym.Env):
         self.world = build_world(world, params)
         self.observation_space = self.world.observation_space
         self.action_space = self.world.action_space
-        self.trail: list = []
+        self.trail = []
         # Not an inherited `make_single_copy`: the subclass could have overridden any other method.
         make_single_copy = vars(type(self.world)).get("make_single_copy", SingleCopy)
         self._copy: Any = make_single_copy(self.world)
         self._get_entry = self.world.trail_keys and itemgetter(*self.world.trail_keys)
         self._is_over = True
-        self._frames: list[dict] = []
+        self._frames = []
         self._uniforms = UniformSource([None], self.world.uniforms)
 
     def reset(

@@ -213,7 +213,7 @@ def _run_in_parallel(cells, files, missing, workers, name, progress):
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Context manager for starting worker processes that ignore Ctrl-C, which is delayed to its end.
+    """Context manager that delays Ctrl-C to its end. Processes started inside ignore it.
 
     A terminal sends Ctrl-C to all processes of a command, but only the main one handles it.
     """

@@ -90,18 +90,20 @@ ORIGINAL_NAMES = {
 }
 
 
-def suggestion(word: Any, choices: Iterable[str]) -> str:
-    """Return the end of a message that has our name for one of ORIGINAL_NAMES, or the choice most like `word`.
+def suggestion(
+    word: Any, choices: Iterable[str], our_names: Mapping[str, str] = {}
+) -> str:
+    """Return the end of a message that has the entry of `our_names` for a word, or the choice most like it.
 
     It is "" if there is none.
 
     >>> suggestion("Freinds", ["family", "friends"]), suggestion("sports", ["family", "friends"])
     ("; did you mean 'friends'?", '')
-    >>> suggestion("free_virus", ["T1", "V"])
+    >>> suggestion("free_virus", ["T1", "V"], ORIGINAL_NAMES)
     "; 'free_virus' is V here"
     """
-    if isinstance(word, str) and word in ORIGINAL_NAMES:
-        return f"; {word!r} is {ORIGINAL_NAMES[word]} here"
+    if isinstance(word, str) and word in our_names:
+        return f"; {word!r} is {our_names[word]} here"
     by_lowercase = {choice.casefold(): choice for choice in choices}
     lowercase = str(word).casefold()
     matches = difflib.get_close_matches(lowercase, by_lowercase, 1, 0.7)
@@ -123,7 +125,7 @@ def construct(kind: Any, arguments: Mapping[str, Any]) -> Any:
             names.pop(name, None)
         raise TypeError(
             f"{kind.name} has no argument {match[1]!r}; its arguments: {', '.join(names) or 'none'}"
-            + suggestion(match[1], names)
+            + suggestion(match[1], names, ORIGINAL_NAMES)
         ) from error
 
 
@@ -143,8 +145,13 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def validate_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
-    """Return the value if it equals one of the choices and has its type.
+def validate_choice(
+    name: str,
+    value: Any,
+    choices: Iterable[Any],
+    our_names: Mapping[str, str] = {},
+) -> Any:
+    """Return the value if it equals one of the choices and has its type. `our_names` is as in `suggestion`.
 
     >>> validate_choice("opening", "always", ("sampled", "matched"))
     Traceback (most recent call last):
@@ -156,7 +163,7 @@ def validate_choice(name: str, value: Any, choices: Iterable[Any]) -> Any:
     ):
         raise ValueError(
             f"{name} must be one of {', '.join(map(str, choices))}; got {short_repr(value)}"
-            + suggestion(value, map(str, choices))
+            + suggestion(value, map(str, choices), our_names)
         )
     return value
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pushlab.utils.arguments import (
+    ORIGINAL_NAMES,
     require,
     short_repr,
     validate_array,
@@ -213,7 +214,9 @@ class Model:
         order = ", ".join(self.levels)
         if isinstance(state, dict):
             for name in state:
-                validate_choice(f"{argument}: a variable", name, self.names)
+                validate_choice(
+                    f"{argument}: a variable", name, self.names, ORIGINAL_NAMES
+                )
             require(
                 set(state) in (set(self.names), set(self.levels)),
                 f"{argument} needs the variables {order}; got {short_repr(list(state))}",
@@ -252,7 +255,9 @@ def updated_config(
     )
     valid_names = [item.name for item in fields(config)]
     for parameter in changes or {}:
-        validate_choice(f"config: a parameter of {name}", parameter, valid_names)
+        validate_choice(
+            f"config: a parameter of {name}", parameter, valid_names, ORIGINAL_NAMES
+        )
     return replace(config, **{**presets.get(preset, {}), **(changes or {})})
 
 
