@@ -17,7 +17,7 @@ import typer
 from pushlab.experiments.bench.command import bench
 from pushlab.experiments.command import sweep_command, warm
 from pushlab.lifetimes.command import experts_app, lifelong
-from pushlab.users.judges import MODELS, OPENINGS
+from pushlab.users import MODELS, OPENINGS
 from pushlab.utils.cache import no_cache
 from pushlab.utils.commands import Commands, echo, one_of
 

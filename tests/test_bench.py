@@ -14,8 +14,8 @@ from pushlab.__main__ import app
 from pushlab.agents import Constant, RandomAgent
 from pushlab.experiments.bench import agents as entrants
 from pushlab.experiments.bench import report
-from pushlab.experiments.bench.command import SEEDS, add_rows
 from pushlab.experiments.bench.protocol import ORACLE, Trial, run_task, standard_env
+from pushlab.experiments.bench.run import SEEDS, add_rows
 from pushlab.experiments.bench.tasks import (
     QUICK,
     VERSIONS,

@@ -15,17 +15,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.experiments.cells import interrupts_held, labels_text, status
-from pushlab.experiments.sweep import search_working_directory, sweep
 from pushlab.utils.arguments import import_optional, require
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
 
 NOT_IN_GRID = ("workers", "fresh", "progress", "strict")
-GRID_KEYS = [
-    name for name in inspect.signature(sweep).parameters if name not in NOT_IN_GRID
-]
 
 
 def read_grid(path: Path | str) -> dict[str, Any]:
@@ -35,6 +30,11 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         BadData: The file isn't YAML, or has unknown keys.
     """
     import yaml
+
+    from pushlab.experiments.sweep import sweep
+
+    parameters = inspect.signature(sweep).parameters
+    grid_keys = [name for name in parameters if name not in NOT_IN_GRID]
 
     class Loader(yaml.SafeLoader):
         """Loader that reads 1e-3 as a number, as YAML 1.2 and JSON do."""
@@ -57,11 +57,11 @@ def read_grid(path: Path | str) -> dict[str, Any]:
         ) from error
     if not isinstance(grid, dict):
         valid_values = (
-            f"a grid must be a mapping; its keys can be {', '.join(GRID_KEYS)}"
+            f"a grid must be a mapping; its keys can be {', '.join(grid_keys)}"
         )
         raise BadData(DataIssue(name, valid_values=valid_values))
-    valid_values = f"unknown key; a grid can have {', '.join(GRID_KEYS)}"
-    unknown = [str(key) for key in grid if key not in GRID_KEYS]
+    valid_values = f"unknown key; a grid can have {', '.join(grid_keys)}"
+    unknown = [str(key) for key in grid if key not in grid_keys]
     raise_issues(
         DataIssue(name, None, key, None, valid_values, "item") for key in unknown
     )
@@ -76,6 +76,9 @@ def cluster(address: str | None) -> Iterator[None]:
         address: "local" starts dask on this machine; or the address of a dask scheduler. None uses no cluster.
     """
     from joblib import parallel_config
+
+    from pushlab.experiments.cells import interrupts_held
+    from pushlab.experiments.sweep import search_working_directory
 
     if address is None:
         yield
@@ -150,6 +153,8 @@ def sweep_command(
 
     More: https://pushlab.github.io/pushlab/docs/sweeps.html
     """
+    from pushlab.experiments.sweep import sweep
+
     if status_folder is not None:
         raise typer.Exit(0 if print_status(status_folder) else 1)
     if file is None:
@@ -173,6 +178,8 @@ def sweep_command(
 
 def print_status(folder: Path | str) -> bool:
     """Print the number of finished, failed and missing cells, and each error once; return whether none failed."""
+    from pushlab.experiments.cells import labels_text, status
+
     table = status(folder)
     counts = [
         f"{(table['state'] == state).sum():,} {state}"
@@ -190,17 +197,23 @@ def print_status(folder: Path | str) -> bool:
 
 # ---------------------------------------------------------------- pushlab warm
 
-WHYNOT = {"reference": "whynot-0.12"}
 
-
-def warm(workers: Workers = None) -> None:
-    """Compile all worlds in advance.
+def warm(
+    envs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ENV", help="Environments' ids. By default all."),
+    ] = None,
+    workers: Workers = None,
+) -> None:
+    """Compile environments in advance.
 
     The loops of environments and agents are compiled when they are first used, which takes seconds each. This command
     compiles all of them and stores the machine code on disk, except loops for rare arguments, such as another user
     model. It doesn't fit judges: `pushlab score` fits them each time.
 
     Example: `pushlab warm`
+
+    Or: `pushlab warm pushlab/push-v0`
 
     More: https://pushlab.github.io/pushlab/docs/speed.html
     """
@@ -212,13 +225,16 @@ def warm(workers: Workers = None) -> None:
     from pushlab.logs.rollout import rollout
 
     play = delayed(partial(rollout, steps=40, progress=False))
-    tasks = [
-        delayed(_run_steps)("pushlab/ODE-World3-v1", **WHYNOT),
-        delayed(_run_steps)("pushlab/ODE-Opioid-v0", **WHYNOT),
-        play("pushlab/evalumap2-v0", agents.LinUCB()),
-        play("pushlab/push-v0", agents.LinearArrivalQ()),
-    ]
-    tasks += [delayed(_run_steps)(name) for name, *_ in ENVIRONMENTS]
+    run = delayed(_run_steps)
+    tasks = []
+    for name in envs or [name for name, *_ in ENVIRONMENTS]:
+        tasks.append(run(name))
+        if name.endswith("evalumap2-v0"):
+            tasks.append(play(name, agents.LinUCB()))
+        elif name.endswith("push-v0"):
+            tasks.append(play(name, agents.LinearArrivalQ()))
+        elif name.endswith(("World3-v1", "Opioid-v0")):
+            tasks.append(run(name, reference="whynot-0.12"))
     parallel = Parallel(workers or -1, return_as="generator_unordered")
     list(tqdm(parallel(tasks), "compiling", len(tasks), unit="part"))
 
@@ -226,8 +242,6 @@ def warm(workers: Workers = None) -> None:
 def _run_steps(name, **arguments):
     """Run three steps of an environment, alone and in a batch."""
     import gymnasium as gym
-
-    import pushlab  # noqa: F401  (registers the ids)
 
     batch = gym.make_vec(name, num_envs=16, **arguments)
     for env in (gym.make(name, **arguments), batch):

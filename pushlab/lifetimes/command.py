@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.metrics.lifelong import SYLLABUS_TYPES
-from pushlab.metrics.lifelong.settings import CHOICES, Settings
+from pushlab.metrics.lifelong.settings import CHOICES, SYLLABUS_TYPES, Settings
 from pushlab.utils.commands import (
     Commands,
     dataclass_options,

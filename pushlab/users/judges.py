@@ -17,13 +17,10 @@ import numpy as np
 import pandas as pd
 
 from pushlab.datasets.periods import Period, User
+from pushlab.users import MODELS, OPENINGS, PANEL
 from pushlab.users.simulated import Judge, SimulatedUser, TreeUser, one_hot
 from pushlab.utils.arguments import require, validate_choice
 from pushlab.utils.cache import fingerprint, load_or_compute
-
-PANEL = ("adaboost", "tree", "bayes")
-MODELS = ("logistic", "plain", *PANEL)
-OPENINGS = ("sampled", "threshold", "matched")
 
 # The default judge is chosen among these by validation on later parts of the history.
 INVERSE_PENALTIES = (0.1, 0.3, 1.0, 3.0)  # of the L2 penalty

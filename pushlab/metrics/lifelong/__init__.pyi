@@ -2,7 +2,6 @@ from .l2metrics import L2METRICS_NAMES as L2METRICS_NAMES
 from .lifetime import Lifetime as Lifetime
 from .lifetime import Missing as Missing
 from .metrics import METRICS as METRICS
-from .metrics import SYLLABUS_TYPES as SYLLABUS_TYPES
 from .metrics import Metric as Metric
 from .metrics import metric as metric
 from .metrics import metrics_for as metrics_for
@@ -14,4 +13,5 @@ from .report import log_from_blocks as log_from_blocks
 from .report import metric_value as metric_value
 from .settings import CHOICES as CHOICES
 from .settings import L2METRICS_REFERENCE as L2METRICS_REFERENCE
+from .settings import SYLLABUS_TYPES as SYLLABUS_TYPES
 from .settings import Settings as Settings

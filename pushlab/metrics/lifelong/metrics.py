@@ -20,11 +20,9 @@ import pandas as pd
 from pushlab.metrics.lifelong.curves import finite_mean
 from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.log import TEST, TRAIN
-from pushlab.metrics.lifelong.settings import Settings
+from pushlab.metrics.lifelong.settings import SYLLABUS_TYPES, Settings
 from pushlab.utils.arguments import require, validate_choice, validate_choices
 
-# Structures of a syllabus: continual learning, and two ways of adapting to new tasks.
-SYLLABUS_TYPES = ("CL", "ANT_A", "ANT_B")
 # All metrics by name, in the order in which reports list them.
 METRICS: dict[str, Metric] = {}
 PAIR_COLUMNS = ["learned", "tested", "block", "regime", "value"]

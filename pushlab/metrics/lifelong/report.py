@@ -21,11 +21,14 @@ from pushlab.metrics.lifelong.lifetime import Lifetime, Missing
 from pushlab.metrics.lifelong.log import TEST, TRAIN
 from pushlab.metrics.lifelong.metrics import (
     METRICS,
-    SYLLABUS_TYPES,
     maintenance_table,
     metrics_for,
 )
-from pushlab.metrics.lifelong.settings import L2METRICS_REFERENCE, Settings
+from pushlab.metrics.lifelong.settings import (
+    L2METRICS_REFERENCE,
+    SYLLABUS_TYPES,
+    Settings,
+)
 from pushlab.utils.arguments import validate_choice
 
 PAIR_COLUMNS = ["metric", "learned", "tested", "block", "regime", "value"]

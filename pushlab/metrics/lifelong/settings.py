@@ -18,6 +18,8 @@ from pushlab.utils.arguments import (
 
 # The value of `reference` that computes every number as l2metrics 3.1 does.
 L2METRICS_REFERENCE = "l2metrics-3.1"
+# Structures of a syllabus: continual learning, and two ways of adapting to new tasks.
+SYLLABUS_TYPES = ("CL", "ANT_A", "ANT_B")
 CHOICES = {
     "smoothing": ("flat", "hanning", "hamming", "bartlett", "blackman", "none"),
     "normalization": ("task", "run", "none"),
