@@ -318,7 +318,7 @@ class Env(gym.Env):
         result = self._copy.step(action, self._uniforms.take())
         self._is_over = result[2] or result[3]
         if self._get_entry:
-            self.trail.append(self._get_entry(self.outcome))
+            self.trail.append(self._get_entry(self._copy.outcome))
         if self.render_mode is not None:
             self._update_frames()
         return result

@@ -12,11 +12,16 @@ from gymnasium.spaces import Dict, MultiDiscrete
 from pushlab.datasets.periods import User
 from pushlab.datasets.reading import load_user
 from pushlab.datasets.schema import Schema
+from pushlab.envs.env import SingleCopy
 from pushlab.envs.world import World
 from pushlab.metrics.push import POINTS
 from pushlab.users.candidates import candidates_for
 from pushlab.users.judges import judge_for, opening_threshold
-from pushlab.users.simulated import SimulatedUser, fill_open_probabilities
+from pushlab.users.simulated import (
+    SimulatedUser,
+    fill_open_probabilities,
+    open_probability,
+)
 from pushlab.utils.arguments import (
     error_context,
     require,
@@ -24,7 +29,7 @@ from pushlab.utils.arguments import (
     validate_bool,
     validate_choice,
 )
-from pushlab.utils.compiled import compiled
+from pushlab.utils.compiled import compiled_helper_in_place, compiled_in_place
 
 NO_ANSWER = 2  # other answers: 0 dismissed, 1 opened
 
@@ -237,6 +242,9 @@ class EvalUMAP1(UserWorld):
     def __len__(self):
         return len(self.period)
 
+    def make_single_copy(self) -> SingleCopy:
+        return single_user(self)
+
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         user = self.requested_users(options, len(draws))
         if user is None:
@@ -245,25 +253,23 @@ class EvalUMAP1(UserWorld):
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
         row = state["row"]
+        user = state["user"]
         n = len(row)
-        opened, actual = np.empty((2, n), np.bool_)
-        probability, reward = np.empty((2, n))
-        next_row = np.empty(n, np.int64)
-        results = (probability, opened, actual, reward, next_row)
+        probability = np.empty(n)
         if self._log_odds is not None:
             starts = self.schema.notification.starts
-            compute_answers_from_log_odds(
-                row, action, self._log_odds, starts, draws, self._rules, results
-            )
+            fill_open_probabilities(self._log_odds, starts, row, action, probability)
         else:
-            for user in np.unique(state["user"]):
-                mask = state["user"] == user
+            for index in np.unique(user):
+                mask = user == index
                 part = np.empty(mask.sum())
-                self._fill_probability[user](
-                    row[mask] - self._first[user], action[mask], part
-                )
+                fill_probability = self._fill_probability[index]
+                fill_probability(row[mask] - self._first[index], action[mask], part)
                 probability[mask] = part
-            compute_answers(row, draws, self._rules, results)
+        opened = np.empty(n, bool)
+        actual = np.empty(n, bool)
+        reward = np.empty(n)
+        compute_answers(row, draws, *self._rules, probability, opened, actual, reward)
         outcome = {
             "row": row,
             "action": action,
@@ -273,11 +279,19 @@ class EvalUMAP1(UserWorld):
             "reward": reward,
         }
         if self._best is not None:
-            outcome["best"] = self._best.take(row)
-        return {"row": next_row, "user": state["user"]}, outcome
+            outcome["best"] = self._best[row]
+        return self.next_state(user, outcome), outcome
+
+    def next_state(self, user: np.ndarray, outcome: dict) -> dict:
+        """Return the state after an outcome."""
+        return {"row": outcome["row"] + 1, "user": user}
 
     def observe(self, state: dict) -> Any:
         return self._contexts.take(state["row"], axis=0)
+
+    def observe_row(self, row: int, outcome: dict) -> Any:
+        """Return the observation of a single copy in a row, after an outcome of numbers."""
+        return self._contexts[row].copy()
 
     def terminated(self, state: dict) -> np.ndarray:
         last = self._last
@@ -346,35 +360,91 @@ def _tables(user, period, judge, opening, actual):
     return tables
 
 
-@compiled
-def compute_answers(row, draws, rules, results):
-    """Compute the user's answers to one notification per copy, and the points.
+@compiled_helper_in_place
+def compute_answer(row, draws, actual_probabilities, thresholds, probability):
+    """Return the answer to one notification, the answer to the actual one, and the points.
 
     Args:
-        row: Rows of the contexts, (n,).
-        draws: Uniform numbers (n, 2), for the sent and for the actual notification.
-        rules: For each row the probability that the actual notification is opened, and a threshold. A notification
-            is opened if its probability reaches the threshold; NaN: opened with its probability.
-        results: Five arrays (n,). The first is an input, the probability that the sent notification is opened. Filled
-            are opened, actual, points and next row.
+        row: Row of the context.
+        draws: Two uniform numbers, for the sent and for the actual notification.
+        actual_probabilities: For each row the probability that the actual notification is opened.
+        thresholds: For each row a threshold. A notification is opened if its probability reaches the threshold; NaN:
+            opened with its probability.
+        probability: Probability that the sent notification is opened.
     """
-    actual_probabilities, thresholds = rules
-    probability, opened, actual, reward, next_row = results
+    opened = probability >= thresholds[row]
+    if np.isnan(thresholds[row]):
+        opened = draws[0] < probability
+    actual = draws[1] < actual_probabilities[row]
+    return opened, actual, POINTS[int(actual), int(opened)]
+
+
+@compiled_in_place
+def compute_answers(
+    row, draws, actual_probabilities, thresholds, probability, opened, actual, reward
+):
+    """Fill opened, actual and reward (n,) with the results of `compute_answer` for each copy."""
     for i in range(len(row)):
-        if np.isnan(thresholds[row[i]]):
-            opened[i] = draws[i, 0] < probability[i]
-        else:
-            opened[i] = probability[i] >= thresholds[row[i]]
-        actual[i] = draws[i, 1] < actual_probabilities[row[i]]
-        reward[i] = POINTS[int(actual[i]), int(opened[i])]
-        next_row[i] = row[i] + 1
+        opened[i], actual[i], reward[i] = compute_answer(
+            row[i], draws[i], actual_probabilities, thresholds, probability[i]
+        )
 
 
-@compiled
-def compute_answers_from_log_odds(row, action, log_odds, starts, draws, rules, results):
-    """Call `fill_open_probabilities` and `compute_answers`, in one call since a second costs more than the sums."""
-    fill_open_probabilities(log_odds, starts, row, action, results[0])
-    compute_answers(row, draws, rules, results)
+@compiled_in_place
+def answer_one(weights, starts, action, row, draws, actual_probabilities, thresholds):
+    """Return the open probability of a notification (features,), and the results of `compute_answer`."""
+    probability = open_probability(weights[row], starts, action)
+    opened, actual, reward = compute_answer(
+        row, draws, actual_probabilities, thresholds, probability
+    )
+    return probability, opened, actual, reward
+
+
+def single_user(world: EvalUMAP1) -> SingleCopy:
+    """Return a single copy, which is faster if all judges have tables of weights."""
+    return (SingleCopy if world._log_odds is None else SingleUser)(world)
+
+
+class SingleUser(SingleCopy):
+    """A single copy, with Python numbers instead of arrays of one row."""
+
+    def reset(self, draws, options):
+        result = super().reset(draws, options)
+        self.row = self.state["row"].item()
+        self.user = self.state["user"].item()
+        self.last = self.world._last.item(self.user)
+        return result
+
+    def step(self, action, draws):
+        world = self.world
+        row = self.row
+        action = self._parse(action, 1)[0]
+        starts = world.schema.notification.starts
+        probability, opened, actual, reward = answer_one(
+            world._log_odds, starts, action, row, draws[0], *world._rules
+        )
+        self.outcome = outcome = {
+            "row": row,
+            "action": action,
+            "opened": opened,
+            "actual": actual,
+            "probability": probability,
+            "reward": reward,
+        }
+        if world._best is not None:
+            outcome["best"] = world._best.item(row)
+        info = {name: outcome[name] for name in world._info_dtypes}
+        if len(world.users) > 1:
+            info["user"] = self.user
+        self.row = row + 1
+        observation = world.observe_row(self.row, outcome)
+        return observation, reward, self.row == self.last, False, info
+
+    def snapshot(self):
+        if self.outcome is None:
+            return self.state, None
+        outcome = {name: np.array([value]) for name, value in self.outcome.items()}
+        return self.world.next_state(self.state["user"], outcome), outcome
 
 
 class EvalUMAP2(EvalUMAP1):
@@ -431,31 +501,45 @@ class EvalUMAP2(EvalUMAP1):
             "answer": np.full(n, NO_ANSWER, np.int8),
         }
 
-    def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        next_state, outcome = super().advance(state, action, draws)
-        next_state["sent"] = action
-        next_state["answer"] = outcome["opened"].view(np.int8)
-        return next_state, outcome
+    def next_state(self, user: np.ndarray, outcome: dict) -> dict:
+        return {
+            **super().next_state(user, outcome),
+            "sent": outcome["action"],
+            "answer": outcome["opened"].view(np.int8),
+        }
 
     def observe(self, state: dict) -> Any:
-        width = self._contexts.shape[1]
-        shape = (len(state["row"]), width + len(self._none))
-        observation = np.empty(shape, np.int64)
+        n = len(state["row"])
+        context = np.empty((n, self._contexts.shape[1]), np.int64)
+        last = np.empty((n, len(self._none)), np.int64)
         fill_observations(
             state["row"],
             self._contexts,
             state["sent"],
             state["answer"],
             self._none,
-            observation,
+            context,
+            last,
         )
-        return {"context": observation[:, :width], "last": observation[:, width:]}
+        return {"context": context, "last": last}
+
+    def observe_row(self, row: int, outcome: dict) -> Any:
+        width = self._contexts.shape[1]
+        last = np.empty(len(self._none), np.int64)
+        last[:width] = self._contexts[row - 1]
+        last[width:-1] = outcome["action"]
+        last[-1] = outcome["opened"]
+        return {"context": self._contexts[row].copy(), "last": last}
+
+    def make_single_copy(self) -> SingleCopy:
+        return single_user(self)
 
     def engagements(self, env: Any) -> pd.DataFrame:
         """Return the engagements of the episode so far, a DataFrame with one row per notification."""
-        rows = np.array([row[0] for row, _, _ in env.trail], np.int64)
-        sent = np.array([action[0] for _, action, _ in env.trail], np.int64)
-        opened = np.array([opened[0] for _, _, opened in env.trail], bool)
+        # Entries of a SingleUser are numbers, others are arrays of one row.
+        rows = np.array([row for row, _, _ in env.trail], np.int64).ravel()
+        sent = np.array([action for _, action, _ in env.trail], np.int64)
+        opened = np.array([opened for _, _, opened in env.trail], bool).ravel()
         parts = [
             self.schema.context.decode(self._contexts[rows]),
             self.schema.notification.decode(
@@ -466,16 +550,19 @@ class EvalUMAP2(EvalUMAP1):
         return pd.concat(parts, axis=1).assign(action=answers)
 
 
-@compiled
-def fill_observations(row, contexts, sent, answer, none, observation):
-    """Fill observation (n, ...) with each copy's context, and its last context, notification and answer."""
+@compiled_in_place
+def fill_observations(row, contexts, sent, answer, none, context, last):
+    """Fill each copy's context (n, ...), and its last engagement (n, ...): context, notification and answer."""
     width = contexts.shape[1]
     for i in range(len(row)):
-        last = observation[i, width:]
-        observation[i, :width] = contexts[row[i]]
+        for k in range(width):
+            context[i, k] = contexts[row[i], k]
         if answer[i] == NO_ANSWER:
-            last[:] = none
-        else:
-            last[:width] = contexts[row[i] - 1]
-            last[width:-1] = sent[i]
-            last[-1] = answer[i]
+            for k in range(len(none)):
+                last[i, k] = none[k]
+            continue
+        for k in range(width):
+            last[i, k] = contexts[row[i] - 1, k]
+        for k in range(sent.shape[1]):
+            last[i, width + k] = sent[i, k]
+        last[i, -1] = answer[i]

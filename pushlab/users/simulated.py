@@ -19,17 +19,23 @@ import numpy as np
 
 from pushlab.datasets.periods import User
 from pushlab.datasets.schema import Features, Schema
-from pushlab.utils.compiled import compiled
+from pushlab.utils.compiled import compiled, compiled_helper_in_place, compiled_in_place
 
 
-@compiled
+@compiled_helper_in_place
+def open_probability(weights, starts, action):
+    """Return the probability of opening an action (features,), from the weights of its codes in a context (codes,)."""
+    log_odds = 0.0
+    for feature in range(len(starts)):
+        log_odds += weights[starts[feature] + action[feature]]
+    return 1 / (1 + np.exp(-log_odds))
+
+
+@compiled_in_place
 def fill_open_probabilities(weights, starts, row, action, probability):
     """Fill probability (n,) of opening each action (n, features), from row (n,) of weights (contexts, codes)."""
     for i in range(len(row)):
-        log_odds = 0.0
-        for feature in range(len(starts)):
-            log_odds += weights[row[i], starts[feature] + action[i, feature]]
-        probability[i] = 1 / (1 + np.exp(-log_odds))
+        probability[i] = open_probability(weights[row[i]], starts, action[i])
 
 
 @compiled
