@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from pushlab.envs.env import SingleCopy
 from pushlab.envs.rec import models
 from pushlab.envs.world import World
 from pushlab.utils.arguments import (
@@ -163,13 +164,23 @@ class RECEnv(World):
         self.action_space = Discrete(self.n_items)
         self.action_choices = [("item", list(self.item_names))]
 
+    def make_single_copy(self) -> SingleCopy:
+        model = self.user_model
+        is_plain = type(model) is models.UserModel and not model.n_draws
+        return (SingleUser if is_plain and not self.obs_std else SingleCopy)(self)
+
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         users = (draws[:, 0] * self.n_users).astype(np.int64)
         if "user_id" in options:
             users = self._requested_users(options["user_id"], len(draws))
         steps = np.zeros(len(draws), np.int64)
         return self._with_noise(
-            {"user": users, "step": steps, "state": self.initial_states[users]}, draws
+            {
+                "user": users,
+                "step": steps,
+                "state": self.initial_states[users],
+            },
+            draws,
         )
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
@@ -265,6 +276,43 @@ class RECEnv(World):
                 f"user_id must be from 0 to {self.n_users - 1}; got {short_repr(user_id)}"
             )
         return np.full(n_copies, users, np.int64)
+
+
+class SingleUser(SingleCopy):
+    """A single standard user without noise, who needs no random numbers after the reset."""
+
+    def reset(self, draws, options):
+        result = super().reset(draws, options)
+        self.user = self.state["user"].item()
+        self.preference = self.state["state"]
+        self.steps = 0
+        return result
+
+    def step(self, action, draws):
+        world = self.world
+        self.action = self._parse(action, 1)
+        self.reward, self.preference = world.user_model._move(
+            self.preference, self.action, world.items
+        )
+        self.steps += 1
+        preference = self.preference[0]
+        return (
+            preference.copy(),
+            self.reward.item(),
+            False,
+            self.steps == world.step_per_episode,
+            {"user_id": self.user, "state": preference.copy()},
+        )
+
+    def snapshot(self):
+        if not self.state or not self.steps:
+            return self.state, None
+        state = {
+            "user": self.state["user"],
+            "step": np.array([self.steps]),
+            "state": self.preference,
+        }
+        return state, {"action": self.action, "reward": self.reward}
 
 
 @compiled_in_place
