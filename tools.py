@@ -39,6 +39,8 @@ EXTRAS = {
     "test": "test",
     "test-all": "test-all",
 }
+# Environments of notebooks 0 to 4, whose loops are compiled before JupyterLab opens.
+FIRST_ENVIRONMENTS = ["pushlab/evalumap1-v0", "pushlab/evalumap2-v0"]
 INCLUDED = {"test": ["lab"], "test-all": ["lab", "book", "test"]}
 # Other libraries: the extra rl, and libraries with conflicting requirements, with one file each.
 CLIENTS = [
@@ -294,18 +296,30 @@ class Environment:
         return self
 
 
-def prepare(target):
-    """Return the environment .venv with a target (a key of EXTRAS) installed."""
+def prepare(target, in_background=False):
+    """Return the environment .venv with a target (a key of EXTRAS) installed.
+
+    The loops that only later notebooks need can be compiled in the background.
+    """
     environment = Environment()
     extra = EXTRAS[target]
     if environment.install(target, ["-c", CONSTRAINTS, "-e", f".[{extra}]"]):
         print(
-            "Compiling the environments' loops, so that notebooks don't wait for this later. It takes one to five "
-            "minutes the first time ...",
+            "Compiling the environments' loops, so that notebooks don't wait for this later ...",
             flush=True,
         )
+        warm = (environment.python, "-m", "pushlab", "warm")
         # If this fails, loops are compiled on first use.
-        call(environment.python, "-m", "pushlab", "warm")
+        if in_background:
+            call(*warm, *FIRST_ENVIRONMENTS)
+            nice = ["nice"] if shutil.which("nice") else []
+            subprocess.Popen(
+                [*nice, *map(str, warm)],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        else:
+            call(*warm)
         for included in INCLUDED.get(target, ()):
             (environment.folder / f".{included}").touch()
     return environment
@@ -313,7 +327,7 @@ def prepare(target):
 
 def lab(*arguments):
     """Open JupyterLab with the environment's commands in its terminals and notebooks."""
-    environment = prepare("lab")
+    environment = prepare("lab", in_background=True)
     options = []
     if not WINDOWS:
         # Without a terminal of its own, Jupyter would start a login shell, which resets PATH.
