@@ -303,7 +303,7 @@ def compare_references(
 
     Returns:
         A DataFrame by metric: corrected, l2metrics-3.1, difference (corrected - l2metrics-3.1), name (in l2metrics),
-        why (the reason of the difference).
+        difference_reason.
 
     >>> from pushlab.metrics.lifelong import log_from_blocks
     >>> log = log_from_blocks(("test", {"a": [1], "b": [1]}), ("train", "a", [2, 9]), ("test", {"b": [3]}))
