@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Check the size of the library and its wording against limits. `make lint` runs this check.
+"""Check the size of the library, of its texts and of an installation against limits. `make lint` runs this check.
 
 The limits are in pyproject.toml, [tool.pushlab.limits]. Tokens are those of Python's tokenizer without comments,
 docstrings and layout, so long lines and long explanations don't change the count. Phrases are counted per 10,000 words
-of docstrings and comments.
+of docstrings and comments, or of pages and notebooks. The installation is pushlab without extras and all that it
+requires, as installed in this environment.
 
     python .ci/weight.py            print each figure with its limit; exit code 1 if one is exceeded
 """
 
 import ast
+import json
 import re
 import sys
 import tokenize
 import tomllib
 from collections import Counter
+from importlib.metadata import distribution
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +30,8 @@ LAYOUT = {
 }
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 PHRASES = {
-    "what-clauses": r"\bwhat (?:is|was|were|it|they|an?|the|others)\b",
+    # Questions aren't clauses.
+    "what-clauses": r"\bwhat (?:is|was|were|it|they|an?|the|others)\b(?![^.!?]*\?)",
     "told": r"\b(?:told|tells?)\b",
     "nobody": r"\b(?:nobody|somebody|anybody|whoever)\b",
 }
@@ -65,39 +69,83 @@ def weigh(path):
     return len(code), len(lines), "\n".join(texts)
 
 
-def figures(folder):
-    """Return the figures of a folder by name: tokens, files, tokens a line, and rates of phrases."""
+def code_figures(folder):
+    """Return the figures of a folder's Python files: tokens, files, tokens a line, and those of their texts."""
     total = Counter()
     texts = []
     for path in sorted(folder.rglob("*.py")):
         tokens, lines, text = weigh(path)
         total.update(tokens=tokens, lines=lines, files=1)
         texts.append(text)
-    text = "\n".join(texts)
-    words = max(len(re.findall(r"\w+", text)), 1)
-    rates = {
-        name: len(re.findall(pattern, text)) * 10_000 / words
-        for name, pattern in PHRASES.items()
-    }
     return {
         "tokens": total["tokens"],
         "files": total["files"],
         "tokens a line": total["tokens"] / max(total["lines"], 1),
-        **rates,
+        **text_figures(texts),
     }
+
+
+def page_figures(place):
+    """Return the figures of a page, or of all pages and notebooks in a folder."""
+    pages = [place] if place.is_file() else sorted(place.rglob("*.md"))
+    texts = [path.read_text(encoding="utf-8") for path in pages]
+    for path in place.glob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        texts += [
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+        ]
+    code = r"(?ms)^```.*?^```|`[^`]*`"
+    return text_figures(re.sub(code, "", text) for text in texts)
+
+
+def text_figures(texts):
+    """Return the number of words of texts, and the rate of each phrase."""
+    text = "\n".join(texts)
+    words = len(re.findall(r"[^\W\d_][\w'-]*", text))
+    rates = {
+        name: len(re.findall(pattern, text)) * 10_000 / max(words, 1)
+        for name, pattern in PHRASES.items()
+    }
+    return {"words": words, **rates}
+
+
+def installation_figures():
+    """Return the number of packages of an installation, and their megabytes."""
+    from packaging.requirements import Requirement
+
+    found = {}
+    names = ["pushlab"]
+    while names:
+        name = re.sub(r"[-_.]+", "-", names.pop()).lower()
+        if name in found:
+            continue
+        found[name] = package = distribution(name)
+        requirements = map(Requirement, package.requires or ())
+        names += [
+            requirement.name
+            for requirement in requirements
+            if not requirement.marker or requirement.marker.evaluate({"extra": ""})
+        ]
+    paths = [file.locate() for package in found.values() for file in package.files]
+    size = sum(path.stat().st_size for path in paths if path.exists())
+    return {"packages": len(found), "megabytes": size / 2**20}
 
 
 def main():
     """Print all figures with their limits; return the exit code."""
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     has_failed = False
-    for folder, limits in pyproject["tool"]["pushlab"]["limits"].items():
-        values = figures(ROOT / folder)
+    for place, limits in pyproject["tool"]["pushlab"]["limits"].items():
+        if "megabytes" in limits:
+            values = installation_figures()
+        else:
+            is_code = "tokens" in limits
+            values = (code_figures if is_code else page_figures)(ROOT / place)
         for name, limit in limits.items():
             is_exceeded = values[name] > limit
             has_failed |= is_exceeded
             mark = "  TOO MUCH" if is_exceeded else ""
-            print(f"{folder:24}{name:16}{values[name]:>10,.1f}{limit:>10,}{mark}")
+            print(f"{place:24}{name:16}{values[name]:>10,.1f}{limit:>10,}{mark}")
     return int(has_failed)
 
 
