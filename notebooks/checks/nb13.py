@@ -195,7 +195,7 @@ def power_by_simulation(simulated_power):
     require(
         errors[closest] < 0.03,
         f"Your studies find a difference of 0 in {answers[0]:.0%} of all cases, and one of 1 in {answers[1]:.0%}",
-        "5 % and 40 % is right: compare each study's mean with its own half width",
+        "5 % and 40 % would be right: compare each study's mean with its own half width",
     )
     verdict, comment = list(POWER_VERDICTS.items())[closest]
     require(closest == 0, verdict, comment, earned=1)
@@ -286,7 +286,7 @@ def another_scale(reachable, sure, runs, chance):
     require(
         isinstance(sure, dict) and set(sure) == set(leads),
         f"`sure` is {sure!r:.60}",
-        "Use True or False for all three leads: leave its keys as they are",
+        "Keep its keys, and write True or False for all three leads",
         earned=2,
     )
     intervals = estimate.simultaneous_intervals(
@@ -302,7 +302,7 @@ def another_scale(reachable, sure, runs, chance):
         require(
             sure[pair] == (interval.low > 0),
             f"{pair}: your answer disagrees with the interval",
-            "Over new users, all three leads at once: does it lie above 0?",
+            "Over new users, with all three leads at once: is the interval above 0?",
             earned=2,
         )
     return "Both ends of the scale are fixed, and your answers on the leads are right."

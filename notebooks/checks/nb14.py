@@ -42,7 +42,7 @@ def the_coin_under_a_budget(push_probability):
             f"With {left} left and {expected} expected the probability is {answer:.3g}, not {end}",
             "Keep it within 0.2 and 0.8, at both ends: np.clip",
         )
-    return "The budget over the chances left, and never a foregone conclusion."
+    return "The budget is spread over the chances left, and no coin is certain."
 
 
 def _decisions(seed, n=400):
@@ -267,7 +267,7 @@ def an_interval_over_people(standard_errors):
     require(
         is_close(named, answer, 1e-6),
         "With names in place of numbers for people the answer changes",
-        "Group by whatever is in `person`",
+        "Group by the values of `person`",
         earned=1,
     )
     return "Thirty people, whose decisions come in any order."
@@ -311,7 +311,7 @@ def the_gain_curve(gain_curve):
             (
                 np.append(0, np.cumsum(np.sort(effect)[::-1])) / 4,
                 "The effects are sorted by themselves",
-                "Nobody knows the effects beforehand: sort by `score`",
+                "The effects aren't known beforehand: sort by `score`",
             ),
         ],
     )
@@ -371,7 +371,7 @@ def power_and_people(power, people_needed):
     )
     require(
         all(people == 12 for people, _ in calls),
-        "The trials don't have the number of people that was asked for",
+        "The trials don't have `people` people",
         "Pass `people` on to `interval`",
     )
     widths = np.mean([high - low for low, high in ends])
