@@ -194,8 +194,8 @@ def the_effect_by_regression(regression_effect):
     require(
         not is_close(answer, pooled[1]),
         f"One line for all gives {pooled[1]:.1f} on simulated units, where two lines give {effects.mean():.1f}",
-        "The coefficient of the treatment is no average effect if effects differ. "
-        "Fit a line to the treated, and another one to the others",
+        "The coefficient of the treatment isn't the average effect if effects differ. "
+        "Fit one line to the treated and one to the others",
     )
     require(
         not is_close(answer, -effects.mean()),
@@ -226,7 +226,7 @@ def the_effect_by_regression(regression_effect):
     require(
         is_close(answer, effects.mean()),
         f"On simulated units it gives {answer:.2f}; two lines give {effects.mean():.2f}",
-        "Two fits, four hundred predictions from each, and the mean difference",
+        "Fit two lines, predict all 400 units by each, and take the mean difference",
     )
     return "Two lines, and the mean over all units."
 
@@ -362,12 +362,12 @@ def a_weight_over_time(stabilised_weights):
     )
     factors = usual / got
     expected = factors.prod(axis=1)
-    what_was_done = "without the drug the chance is 1 - e"
+    treatment_chance = "without the drug it is 1 - e"
     multiply = "Multiply the factors of all visits, axis=1"
     require(
         not np.allclose(answer, 1),
         "Every patient still has the weight 1",
-        "Each visit gives a factor: a chance of what was done, divided by another one",
+        "Each visit gives a factor: one chance of the actual treatment, divided by another",
     )
     mistakes = [
         (
@@ -384,12 +384,12 @@ def a_weight_over_time(stabilised_weights):
         (
             (given_drugs / given_all).prod(axis=1),
             "An untreated week has the chance of a treated one",
-            f"Both arrays are chances of *treatment*: {what_was_done}",
+            f"Both arrays hold chances of *treatment*: {treatment_chance}",
         ),
         (
             1 / expected,
             "The fraction is upside down",
-            "The *less* likely the counts made what was done, the more the patient counts",
+            "The *less* likely the actual treatment was, given the counts, the more the patient counts",
         ),
     ]
     reject_mistakes(answer, mistakes, earned=1)
@@ -397,17 +397,17 @@ def a_weight_over_time(stabilised_weights):
         (
             (given_drugs / got).prod(axis=1),
             "In the numerator an untreated week has the chance of a treated one",
-            f"The numerator, too, is the chance of what was done: {what_was_done}",
+            f"The numerator, too, is a chance of the actual treatment: {treatment_chance}",
         ),
         (
             (usual / given_all).prod(axis=1),
             "In the denominator an untreated week has the chance of a treated one",
-            f"The denominator, too, is the chance of what was done: {what_was_done}",
+            f"The denominator, too, is a chance of the actual treatment: {treatment_chance}",
         ),
         (
             (1 / got).prod(axis=1),
             "The weights are not stabilised: the numerator is missing",
-            "The numerator is the chance of what was done given earlier drugs only",
+            "The numerator is the chance of the actual treatment, given earlier drugs only",
         ),
         (factors[:, :2].prod(axis=1), "Only the first two visits count", multiply),
         (expected[:, None], "The weights are a column", "Return shape (patients,)"),
@@ -420,7 +420,7 @@ def a_weight_over_time(stabilised_weights):
     )
     require(
         np.allclose(answer, expected),
-        f"The first patient has the weight {answer[0]:.3f}, by hand {expected[0]:.3f}",
+        f"The first patient has the weight {answer[0]:.3f}; by hand it is {expected[0]:.3f}",
         f"She was treated {treated[0].tolist()}; the factors are {factors[0].round(3).tolist()}",
     )
-    return "A product over three visits, of the chances of what was done."
+    return "A product over three visits of the chances of the actual treatments."

@@ -179,9 +179,9 @@ STUDIES = (  # times, ends of observation, median, points of an answer that fail
     ),
 )
 MISTAKES = {  # medians of the second study
-    4: ": it leaves out the agents that were not seen to recover",
-    8: ": it takes the end of observation for a recovery",
-    17: ": agents that are no longer observed stay at risk",
+    4: ". You left out the agents that were not seen to recover",
+    8: ". You took the end of observation for a recovery",
+    17: ". You kept agents at risk that are no longer observed",
 }
 
 
