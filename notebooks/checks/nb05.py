@@ -459,7 +459,7 @@ def _require_limit(env, day, policy, limited, per_hour):
         )
         held = {SHOW: CACHE, CHECK: STAND_BY}.get(choice, choice)
         allowed = {held if is_full else choice, held if may_be_full else choice}
-        hint = "What may be shown, today and in the last 60 minutes, is the policy's own choice."
+        hint = "With room left, today and in the last 60 minutes, the policy itself decides."
         if is_full:
             hint = "Count 60 minutes back from now. If they are full, show becomes cache and check-cache stand-by."
         require(

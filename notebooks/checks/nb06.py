@@ -149,7 +149,7 @@ def mistaken_weights(target, actions, propensities):
         (
             chosen,
             "The weights are the new policy's probabilities",
-            "What the old policy often did is in the log often: divide by the propensity",
+            "The log has more rows of the old policy's frequent actions: divide by the propensity",
         ),
         (
             1 / propensities,
@@ -323,7 +323,7 @@ def mistakes_of_doubly_robust(rewards, ratios, action_values, state_values):
         (
             state_values + residuals / ratios,
             "The residuals are divided by the ratios",
-            "What the new policy does more often counts more: multiply",
+            "Actions that the new policy takes more often count more: multiply",
         ),
         (
             state_values + ratios * rewards,

@@ -64,7 +64,7 @@ def trust_young_memories(best_guess):
         require(
             answer == "desk",
             f"The object was seen on the desk {age} steps ago, and it answers {answer!r}",
-            "Where in the picture is the blue line above the orange one?",
+            "At which ages is “last seen” above “usual place” in the picture?",
         )
     for age in (12, 30, 500):
         answer = best_guess("desk", age, "table")
