@@ -214,7 +214,9 @@ class LinUCB(Bandit):
         self.propensity = 1.0
         products = self._has_row @ self._row_covariance(active)
         variance = (products * self._has_row).sum(axis=1)
-        return (expected + self.width * np.sqrt(variance)).argmax()
+        bounds = expected + self.width * np.sqrt(variance)
+        # Candidates are equal up to rounding errors, which depend on the processor.
+        return bounds.round(9).argmax()
 
 
 class ThompsonSampling(Bandit):
