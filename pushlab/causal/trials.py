@@ -295,7 +295,7 @@ def excursion_effect(
     >>> excursion_effect(log)["estimate"].round(3).to_dict()
     {'intercept': 2.0}
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     names = dict.fromkeys(["intercept", *moderators, *controls])
     require_columns(log, *COIN, outcome, *moderators, *controls, table_name="log")
@@ -343,5 +343,5 @@ def excursion_effect(
         index=pd.Index([*names, "intercept", *moderators], name="moderator"),
     )
     table = table.iloc[len(names) :]
-    margin = student.ppf(0.975, freedom) * table["standard_error"]
+    margin = stdtrit(freedom, 0.975) * table["standard_error"]
     return table.assign(low=table["estimate"] - margin, high=table["estimate"] + margin)

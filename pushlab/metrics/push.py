@@ -154,15 +154,15 @@ def evenness(accepted: Any, history: Any) -> float:
     >>> evenness([["chat", "low"], ["mail", "low"]], history)               # log 2 over log 4
     0.5
     """
-    from scipy.stats import entropy
+    from scipy.special import entr
 
     accepted, history = _matching_rows(accepted, history, "accepted", "the history")
     ratios = []
     for column, history_column in _column_pairs(accepted, history):
         n_values = max(len(set(column)), len(set(history_column)))
         if n_values > 1:
-            counts = [*Counter(column).values()]
-            ratios.append(entropy(counts) / np.log(n_values))
+            shares = np.array([*Counter(column).values()]) / len(column)
+            ratios.append(entr(shares).sum() / np.log(n_values))
     require(ratios, "evenness needs a history in which at least one feature varies")
     return float(np.mean(ratios)) if len(accepted) else 0.0
 
