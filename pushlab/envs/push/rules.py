@@ -25,10 +25,10 @@ Phone = namedtuple("Phone", "core sums status deferrals since")
 #
 # plan               int32 (moments, 4), columns below
 # times              float64 (moments,) minutes since the first midnight of the user
-# contexts           int32 (moments, context components) codes
+# contexts           int64 (moments, context components) codes
 # arrival_moments    int64 (arrivals,)
 # first_probability  int64 (arrivals,) index of each arrival's first entry in `probabilities`
-# notifications      int32 (arrivals, notification components) codes
+# notifications      int64 (arrivals + 1, notification components) codes, last the codes for none
 # probabilities      float64 of being opened, for each arrival at each moment until it expires
 # response_minutes   float64 response times, grouped by user, answer and time of day
 # response_cells     int (users, 2, 5, 2) start and size of each group
@@ -377,17 +377,17 @@ def age_code(minutes):
 def write_notification(index, start, phone, tables, observation):
     """Write a notification's codes and deferrals to observation[start:]; return the position after them.
 
-    Without a notification (-1) they are the highest codes, which mean none.
+    Without a notification (-1) they are the highest codes, which mean none. The table has them in its last row.
     """
-    width = tables.notifications.shape[1]
-    stop = start + width
-    for position in range(start, stop + 1):
-        observation[position] = tables.highest_codes[position]
+    stop = start + tables.notifications.shape[1]
+    row = index
+    observation[stop] = MAX_DEFERRALS + 1
     if index >= 0:
-        arrival = phone.core[FIRST_ARRIVAL] + index
-        for column in range(width):
-            observation[start + column] = tables.notifications[arrival, column]
+        row += phone.core[FIRST_ARRIVAL]
         observation[stop] = min(phone.deferrals[index], MAX_DEFERRALS)
+    codes = tables.notifications[row]
+    for column in range(len(codes)):
+        observation[start + column] = codes[column]
     return stop + 1
 
 
@@ -407,10 +407,10 @@ def write_observation(phone, tables, observation):
             elif phone.status[index] == SHOWN:
                 pending += 1
                 oldest = min(oldest, tables.times[phone.since[index]])
-    width = tables.contexts.shape[1]
-    for column in range(width):
-        observation[column] = tables.contexts[moment, column]
-    at = write_notification(int(core[HAND]), width, phone, tables, observation)
+    context = tables.contexts[moment]
+    for column in range(len(context)):
+        observation[column] = context[column]
+    at = write_notification(int(core[HAND]), len(context), phone, tables, observation)
     observation[at] = count_code(core[N_WAITING])
     at = write_notification(head, at + 1, phone, tables, observation)
     observation[at] = tables.highest_codes[at]

@@ -264,6 +264,8 @@ class Push(UserWorld):
         self.habituation = validate_number("habituation", habituation, 0, 10)
 
         tables = build_tables(self.users, self.judges, opening, self.max_age)
+        none = self.schema.notification.sizes[None]
+        tables["notifications"] = np.append(tables["notifications"], none, axis=0)
         self.dates = tables.pop("dates")
         self.owner = tables.pop("owner")
         self.first = np.append(tables.pop("first"), len(tables["times"]))
@@ -567,10 +569,10 @@ def build_tables(
         part = {
             "plan": np.stack(plan, axis=1).astype(np.int32),
             "times": days.times,
-            "contexts": days.contexts.astype(np.int32),
+            "contexts": days.contexts.astype(np.int64),
             "arrival_moments": arrived + offsets["times"],
             "first_probability": begin + offsets["probabilities"],
-            "notifications": days.notifications.astype(np.int32),
+            "notifications": days.notifications.astype(np.int64),
             "probabilities": probabilities,
             "response_minutes": responses.minutes,
             "response_cells": responses.cells[None] + cell_offset,
