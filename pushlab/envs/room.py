@@ -192,6 +192,7 @@ class Room(World):
         ]
         self._heads = np.array(heads, object)
         self._places = np.array(self.locations, object)
+        self._longest = max(map(len, self.locations))  # a longer answer is wrong
         self._set_spaces()
 
     def _set_spaces(self):
@@ -382,14 +383,21 @@ class Room(World):
         An action has the answers of n copies; with several agents, it has a list of these for each agent.
         """
         codes = []
+        code_of = self.location_code.get
+        longest = self._longest
         for answers in action if self.n_agents > 1 else [action]:
             if not isinstance(answers, (list, tuple, np.ndarray)):
                 answers = [answers]
             try:
-                words = list(map(str.lower, answers))
+                "".join(answers)
             except TypeError:  # None, or an invalid answer
-                words = map(lower_case, answers)
-            codes.append([self.location_code.get(word, -1) for word in words])
+                answers = list(map(lower_case, answers))
+            codes.append(
+                [
+                    code_of(answer.lower(), -1) if len(answer) <= longest else -1
+                    for answer in answers
+                ]
+            )
         if list(map(len, codes)) != [n] * self.n_agents:
             raise ValueError(
                 f"an action needs {n} answers from each agent ({self.n_agents} in all); got {short_repr(action)}"
@@ -397,10 +405,10 @@ class Room(World):
         return np.array(codes, np.int64).T
 
 
-def lower_case(answer: str | None) -> str | None:
-    """Return an answer in lower case; raise TypeError unless it is a str or None."""
+def lower_case(answer: str | None) -> str:
+    """Return an answer in lower case, "" for None; raise TypeError for other types."""
     if answer is None:
-        return None
+        return ""
     if not isinstance(answer, str):
         raise TypeError(
             f"an answer must be a str, or None for no answer; got {short_repr(answer)}"
@@ -511,24 +519,20 @@ def advance_room(people, objects, locations, numbers, key, time, parameters):
         event = numbers[4 * spot]
         if event < p_placement:
             is_new = event < p_new_object
-            other = draw_other(objects[spot], len(usual), numbers[4 * spot + 1])
-            if is_new:
-                objects[spot] = other
-            usual_location = usual[objects[spot]]
+            thing = objects[spot]
+            other = draw_other(thing, len(usual), numbers[4 * spot + 1])
+            thing = other if is_new else thing
+            objects[spot] = thing
+            place = usual[thing]
             u = numbers[4 * spot + 2]
             u_other = numbers[4 * spot + 3]
             if always_moves and not is_new:
                 locations[spot] = draw_new_location(
-                    locations[spot],
-                    usual_location,
-                    n_locations,
-                    p_commonsense,
-                    u,
-                    u_other,
+                    locations[spot], place, n_locations, p_commonsense, u, u_other
                 )
             else:
                 locations[spot] = draw_location(
-                    usual_location, n_locations, p_commonsense, u, u_other
+                    place, n_locations, p_commonsense, u, u_other
                 )
     if numbers[-4] < p_switch_person:
         first = int(numbers[-3] * spots)
