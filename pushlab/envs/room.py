@@ -375,7 +375,7 @@ class Room(World):
         >>> room.to_words([0, 0, 0, 42, 1, 1])
         (("james's laptop", 'atlocation', 'desk', 42), ("mary's cup", 'atlocation'))
         """
-        return unbatch(self._in_words(np.array([codes])))[0]
+        return unbatch(self._in_words(np.array([[*codes]])))[0]
 
     def _parse_words(self, action, n):
         """Return the codes (n, n_agents) of answers in words, -1 if a word isn't a location.
@@ -511,7 +511,7 @@ def advance_room(people, objects, locations, numbers, key, time, parameters):
     ) = parameters
     spots = len(people)
     position = time * len(numbers)
-    # Drawing all of them in one loop is quicker than those that a step needs, because the loop is vectorised.
+    # Drawing all numbers in one vectorised loop is quicker than drawing those that the step needs.
     for index in range(len(numbers)):
         numbers[index] = uniform_at(key, position + index)
     p_placement = p_new_object + (1 - p_new_object) * p_new_location
