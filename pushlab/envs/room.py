@@ -14,7 +14,7 @@ from pushlab.datasets.commonsense import (
     read_facts,
     usual_places,
 )
-from pushlab.envs.env import SingleCopy, index_nested
+from pushlab.envs.env import INTEGER_TYPES, SingleCopy, index_nested
 from pushlab.envs.random_numbers import uniform_at
 from pushlab.envs.world import World
 from pushlab.utils.arguments import (
@@ -25,7 +25,11 @@ from pushlab.utils.arguments import (
     validate_choice,
     validate_integer,
 )
-from pushlab.utils.compiled import compiled
+from pushlab.utils.compiled import (
+    compiled_helper,
+    compiled_helper_in_place,
+    compiled_in_place,
+)
 
 SIZES = {"small": (10, 10, 10), "big": (20, 80, 49)}  # people, objects, locations
 PEOPLE = (
@@ -188,6 +192,7 @@ class Room(World):
         ]
         self._heads = np.array(heads, object)
         self._places = np.array(self.locations, object)
+        self._longest = max(map(len, self.locations))  # a longer answer is wrong
         self._set_spaces()
 
     def _set_spaces(self):
@@ -232,24 +237,19 @@ class Room(World):
             "question": np.empty(n, np.int64),
             "routes": np.empty((n, self.n_agents, spots), np.int16),
             "key": draws[:, 0].copy(),
-            "time": np.zeros(n, np.int64),
-            "observation": np.empty((n, 4 * self.n_agents + 2), np.int64),
+            "time": np.full(n, -1),
         }
-        begin_rooms(*state.values(), self._parameters)
-        return state
+        return self.simulate(state, 1)[0]
 
     def advance(self, state: dict, action: Any, draws: np.ndarray) -> tuple[dict, dict]:
-        question = np.arange(len(state["time"])), state["question"]
         answer = action.reshape(-1, self.n_agents)
-        right = state["locations"][question]
-        rewards = CORRECT_REWARD * (answer == right[:, None])
+        rewards = CORRECT_REWARD * (answer == state["right"][:, None])
         outcome = {
             "answer": answer,
-            "right": right,
+            "right": state["right"],
             "rewards": rewards,
             "reward": rewards.mean(axis=1),
-            "person": state["people"][question],
-            "object": state["objects"][question],
+            "asked": state["observation"][:, -2:],
         }
         return self.simulate(state, 1)[0], outcome
 
@@ -260,12 +260,12 @@ class Room(World):
             The state; the observations after each step, (n, steps, 4 n_agents + 2); and the right answers, (n, steps).
         """
         time = state["time"]
-        if (time + steps).max() > self.max_step:
+        if time.max() + steps > self.max_step:
             raise ValueError(
                 f"the clock of this room ends at step {self.max_step:,}; a longer episode needs a larger max_step"
             )
         n = len(time)
-        observations = np.empty((n, steps, state["observation"].shape[1]), np.int64)
+        observations = np.empty((n, steps, 4 * self.n_agents + 2), np.int64)
         answers = np.empty((n, steps), np.int64)
         changed = {
             key: state[key].copy()
@@ -278,27 +278,29 @@ class Room(World):
             time,
             observations,
             answers,
+            np.empty(4 * len(self.people) + 4),
+            np.empty_like(self.usual_codes),
             self._parameters,
         )
         changed["time"] = time + steps
         changed["observation"] = observations[:, -1]
+        changed["right"] = answers[:, -1]
         return {**state, **changed}, observations, answers
 
     def observe(self, state: dict) -> Any:
         codes = state["observation"]
-        if self.encoding == "index":
-            return codes
-        # A batch of Text spaces has tuples of arrays of str.
-        return self._in_words(codes.T, np.full(len(codes), self.relation, object))
+        return codes if self.encoding == "index" else self._in_words(codes)
 
-    def _in_words(self, codes, relation):
-        """Return an observation in words. Each element of `codes` can be an integer or an array."""
+    def _in_words(self, codes):
+        """Return observations in words, tuples of arrays (n,) of str, from codes (n, 4 n_agents + 2)."""
+        relation = np.array([self.relation], object).repeat(len(codes))
+        columns = codes.T
         placements = []
         for start in range(0, 4 * self.n_agents, 4):
-            person, thing, place, time = codes[start : start + 4]
+            person, thing, place, time = columns[start : start + 4]
             head = self._heads[person, thing]
             placements.append((head, relation, self._places[place], time))
-        question = self._heads[codes[-2], codes[-1]], relation
+        question = self._heads[columns[-2], columns[-1]], relation
         return (tuple(placements) if self.n_agents > 1 else placements[0]), question
 
     def truncated(self, state: dict) -> np.ndarray:
@@ -342,9 +344,10 @@ class Room(World):
         last_answer = None
         if outcome is not None:
             codes = outcome["answer"][at].tolist()
+            person, thing = outcome["asked"][at]
             last_answer = {
-                "person": self.people[outcome["person"][at]],
-                "object": self.objects[outcome["object"][at]],
+                "person": self.people[person],
+                "object": self.objects[thing],
                 "answers_by_agent": [
                     self.locations[x] if x >= 0 else None for x in codes
                 ],
@@ -372,7 +375,7 @@ class Room(World):
         >>> room.to_words([0, 0, 0, 42, 1, 1])
         (("james's laptop", 'atlocation', 'desk', 42), ("mary's cup", 'atlocation'))
         """
-        return self._in_words(list(map(int, codes)), self.relation)
+        return unbatch(self._in_words(np.array([[*codes]])))[0]
 
     def _parse_words(self, action, n):
         """Return the codes (n, n_agents) of answers in words, -1 if a word isn't a location.
@@ -380,11 +383,21 @@ class Room(World):
         An action has the answers of n copies; with several agents, it has a list of these for each agent.
         """
         codes = []
+        code_of = self.location_code.get
+        longest = self._longest
         for answers in action if self.n_agents > 1 else [action]:
             if not isinstance(answers, (list, tuple, np.ndarray)):
                 answers = [answers]
-            words = map(lower_case, answers)
-            codes.append([self.location_code.get(word, -1) for word in words])
+            try:
+                "".join(answers)
+            except TypeError:  # None, or an invalid answer
+                answers = list(map(lower_case, answers))
+            codes.append(
+                [
+                    code_of(answer.lower(), -1) if len(answer) <= longest else -1
+                    for answer in answers
+                ]
+            )
         if list(map(len, codes)) != [n] * self.n_agents:
             raise ValueError(
                 f"an action needs {n} answers from each agent ({self.n_agents} in all); got {short_repr(action)}"
@@ -392,15 +405,22 @@ class Room(World):
         return np.array(codes, np.int64).T
 
 
-def lower_case(answer: str | None) -> str | None:
-    """Return an answer in lower case; raise TypeError unless it is a str or None."""
+def lower_case(answer: str | None) -> str:
+    """Return an answer in lower case, "" for None; raise TypeError for other types."""
     if answer is None:
-        return None
+        return ""
     if not isinstance(answer, str):
         raise TypeError(
             f"an answer must be a str, or None for no answer; got {short_repr(answer)}"
         )
     return answer.lower()
+
+
+def unbatch(values: Any) -> list:
+    """Return a list of n tuples from a tuple of arrays (n,) or of such tuples."""
+    if isinstance(values, tuple):
+        return list(zip(*map(unbatch, values)))
+    return values.tolist()
 
 
 def _text_space(words):
@@ -417,22 +437,21 @@ START_POSITION = 1 << 30
 # routes (agents, spots) has the order in which each agent visits the spots. Several arguments u are uniform numbers.
 
 
-@compiled
+@compiled_helper
 def draw_other(excluded, count, u):
     """Return one of `count` codes other than `excluded`, all equally likely."""
     code = int(u * (count - 1))
     return code + (code >= excluded)
 
 
-@compiled
+@compiled_helper
 def draw_location(usual, n_locations, p_commonsense, u, u_other):
     """Return the usual location with p_commonsense, otherwise any other."""
-    if u < p_commonsense:
-        return usual
-    return draw_other(usual, n_locations, u_other)
+    other = draw_other(usual, n_locations, u_other)
+    return usual if u < p_commonsense else other
 
 
-@compiled
+@compiled_helper
 def draw_new_location(current, usual, n_locations, p_commonsense, u, u_other):
     """Return a location other than the current one, as in room-env 3: `draw_location`, repeated until it differs."""
     if current == usual:
@@ -445,13 +464,17 @@ def draw_new_location(current, usual, n_locations, p_commonsense, u, u_other):
     return code + (code >= max(current, usual))
 
 
-@compiled
-def begin_room(objects, locations, routes, key, parameters):
-    """Give each person a different object at some location, and draw the routes; return the spot of the question."""
+@compiled_helper_in_place
+def begin_room(objects, locations, routes, deck, key, parameters):
+    """Give each person a different object at some location, and draw the routes; return the spot of the question.
+
+    deck is for the codes of all objects.
+    """
     usual, n_locations, p_commonsense = parameters[:3]
     spots = len(objects)
     position = START_POSITION
-    deck = np.arange(len(usual))
+    for code in range(len(usual)):
+        deck[code] = code
     for spot in range(spots):
         pick = spot + int(uniform_at(key, position) * (len(usual) - spot))
         objects[spot] = deck[pick]
@@ -474,9 +497,9 @@ def begin_room(objects, locations, routes, key, parameters):
     return int(uniform_at(key, position) * spots)
 
 
-@compiled
-def advance_room(people, objects, locations, key, time, parameters):
-    """Advance a room to `time`; return the spot of the next question."""
+@compiled_helper_in_place
+def advance_room(people, objects, locations, numbers, key, time, parameters):
+    """Advance a room to `time`; return the spot of the next question. numbers (4 spots + 4,) is for uniform numbers."""
     (
         usual,
         n_locations,
@@ -487,42 +510,39 @@ def advance_room(people, objects, locations, key, time, parameters):
         always_moves,
     ) = parameters
     spots = len(people)
-    position = time * (4 * spots + 4)
+    position = time * len(numbers)
+    # Drawing all numbers in one vectorised loop is quicker than drawing those that the step needs.
+    for index in range(len(numbers)):
+        numbers[index] = uniform_at(key, position + index)
     p_placement = p_new_object + (1 - p_new_object) * p_new_location
     for spot in range(spots):
-        event = uniform_at(key, position)
+        event = numbers[4 * spot]
         if event < p_placement:
             is_new = event < p_new_object
-            if is_new:
-                objects[spot] = draw_other(
-                    objects[spot], len(usual), uniform_at(key, position + 1)
-                )
-            usual_location = usual[objects[spot]]
-            u = uniform_at(key, position + 2)
-            u_other = uniform_at(key, position + 3)
+            thing = objects[spot]
+            other = draw_other(thing, len(usual), numbers[4 * spot + 1])
+            thing = other if is_new else thing
+            objects[spot] = thing
+            place = usual[thing]
+            u = numbers[4 * spot + 2]
+            u_other = numbers[4 * spot + 3]
             if always_moves and not is_new:
                 locations[spot] = draw_new_location(
-                    locations[spot],
-                    usual_location,
-                    n_locations,
-                    p_commonsense,
-                    u,
-                    u_other,
+                    locations[spot], place, n_locations, p_commonsense, u, u_other
                 )
             else:
                 locations[spot] = draw_location(
-                    usual_location, n_locations, p_commonsense, u, u_other
+                    place, n_locations, p_commonsense, u, u_other
                 )
-        position += 4
-    if uniform_at(key, position) < p_switch_person:
-        first = int(uniform_at(key, position + 1) * spots)
-        second = draw_other(first, spots, uniform_at(key, position + 2))
+    if numbers[-4] < p_switch_person:
+        first = int(numbers[-3] * spots)
+        second = draw_other(first, spots, numbers[-2])
         for values in (people, objects, locations):
             values[first], values[second] = values[second], values[first]
-    return int(uniform_at(key, position + 3) * spots)
+    return int(numbers[-1] * spots)
 
 
-@compiled
+@compiled_helper_in_place
 def write_observation(people, objects, locations, question, routes, time, observation):
     """Fill observation (4 agents + 2,): person, object, location and time for each agent, then the question."""
     start = 0
@@ -537,35 +557,7 @@ def write_observation(people, objects, locations, question, routes, time, observ
     observation[start + 1] = objects[question]
 
 
-@compiled
-def begin_rooms(
-    people,
-    objects,
-    locations,
-    question,
-    routes,
-    key,
-    time,
-    observation,
-    parameters,
-):
-    """Start an episode in every copy: fill all arrays but people, key and time."""
-    for i in range(len(key)):
-        question[i] = begin_room(
-            objects[i], locations[i], routes[i], key[i], parameters
-        )
-        write_observation(
-            people[i],
-            objects[i],
-            locations[i],
-            question[i],
-            routes[i],
-            time[i],
-            observation[i],
-        )
-
-
-@compiled
+@compiled_in_place
 def simulate_rooms(
     people,
     objects,
@@ -576,25 +568,42 @@ def simulate_rooms(
     time,
     observations,
     answers,
+    numbers,
+    deck,
     parameters,
 ):
-    """Advance every copy; fill observations (n, steps, 4 agents + 2) and right answers (n, steps)."""
+    """Advance every copy; fill observations (n, steps, 4 agents + 2) and right answers (n, steps).
+
+    An episode starts with the step from time -1, which sets objects, locations and routes.
+    """
     for i in range(len(key)):
         for step in range(observations.shape[1]):
             now = time[i] + step + 1
-            question[i] = advance_room(
-                people[i], objects[i], locations[i], key[i], now, parameters
-            )
+            if now == 0:
+                spot = begin_room(
+                    objects[i], locations[i], routes[i], deck, key[i], parameters
+                )
+            else:
+                spot = advance_room(
+                    people[i],
+                    objects[i],
+                    locations[i],
+                    numbers,
+                    key[i],
+                    now,
+                    parameters,
+                )
+            question[i] = spot
             write_observation(
                 people[i],
                 objects[i],
                 locations[i],
-                question[i],
+                spot,
                 routes[i],
                 now,
                 observations[i, step],
             )
-            answers[i, step] = locations[i, question[i]]
+            answers[i, step] = locations[i, spot]
 
 
 # ---------------------------------------------------------------- one copy
@@ -608,64 +617,63 @@ class SingleRoom(SingleCopy):
     def __init__(self, world: Room):
         super().__init__(world)
         self.is_text = world.encoding == "text"
-        self.is_simple = self.is_text and world.n_agents == 1  # takes half the time
-        self.heads = world._heads.tolist()
-        self.relation = world.relation
-        self.locations = world.locations
-        self.max_step = world.max_step
+        self.n_locations = len(world.locations)
+        self.is_single = world.n_agents == 1
         self.start: Any = None
 
     def reset(self, draws, options):
         self.start = self.world.initial(draws, options)  # the state before the block
         self.position = 0  # steps since then
-        self.answers = []
-        self.answer = int(self.start["locations"][0, self.start["question"][0]])
+        self.observations = []  # after each step of the block
+        self.answers = self._readable_answers(self.start["right"])
         info = self.world.info(self.start, None)
-        observation = self._observation(self.start["observation"][0])
+        observation = self._readable(self.start["observation"].copy())[0]
         return observation, index_nested(info, 0)
 
     def step(self, action, draws):
         info = {}
-        if self.is_simple:
-            word = action.lower() if type(action) is str else lower_case(action)
-            reward = CORRECT_REWARD if word == self.locations[self.answer] else 0.0
+        if not self.is_single:
+            answer = self._parse(action, 1)[0]
+        elif self.is_text:
+            answer = action.lower() if type(action) is str else lower_case(action)
         else:
-            codes = self._parse(action, 1).ravel().tolist()
-            rewards = [CORRECT_REWARD * (code == self.answer) for code in codes]
-            reward = sum(rewards) / len(rewards)
-            if len(rewards) > 1:
-                info["rewards"] = np.array(rewards)
-        position = self.position
-        if position == len(self.answers):
+            answer = int(action) if type(action) in INTEGER_TYPES else -1
+            if not 0 <= answer < self.n_locations:
+                answer = self._parse(action, 1)[0]
+        if self.position == len(self.observations):
             self._simulate_block()
-            position = 0
+        position = self.position
+        right = self.answers[position]
+        if self.is_single:
+            reward = CORRECT_REWARD if answer == right else 0.0
+        else:
+            info["rewards"] = CORRECT_REWARD * (answer == right)
+            reward = info["rewards"].mean().item()
         self.action = action
         self.position = position + 1
-        self.answer = self.answers[position]
-        row = self.rows[position]
-        is_over = row[3] >= self.max_step
-        if not self.is_simple:
-            observation = self._observation(self.observations[position])
-            return observation, reward, False, is_over, info
-        person, thing, place, time, asked_person, asked_thing = row
-        heads = self.heads
-        relation = self.relation
-        placement = heads[person][thing], relation, self.locations[place], time
-        question = heads[asked_person][asked_thing], relation
-        return (placement, question), reward, False, is_over, info
-
-    def _observation(self, codes):
-        return self.world.to_words(codes) if self.is_text else codes.copy()
+        is_over = self.position == self.remaining
+        return self.observations[position], reward, False, is_over, info
 
     def _simulate_block(self):
         self.start = self._state_after(self.position)
-        remaining = self.world.max_step - self.start["time"].item()
+        self.position = 0
+        self.remaining = self.world.max_step - self.start["time"].item()
         _, observations, answers = self.world.simulate(
-            self.start, max(1, min(BLOCK, remaining))
+            self.start, max(1, min(BLOCK, self.remaining))
         )
-        self.observations = observations[0]
-        self.rows = self.observations.tolist()
-        self.answers = answers[0].tolist()
+        self.observations = self._readable(observations[0])
+        self.answers = self._readable_answers(
+            np.append(self.start["right"], answers[0])
+        )
+
+    def _readable(self, codes):
+        return unbatch(self.world._in_words(codes)) if self.is_text else codes
+
+    def _readable_answers(self, codes):
+        """Return right answers as words or codes."""
+        if self.is_text and self.is_single:
+            codes = self.world._places[codes]
+        return codes.tolist()
 
     def _state_after(self, steps):
         """Return the state after so many steps of the block."""

@@ -221,7 +221,7 @@ def make_frame(world: Any, state: dict, outcome: dict | None, at: int = 0) -> di
         "env": world.name,
         "user": world.users[core[rules.USER]].name,
         "date": str(world.dates[tables.plan[moment, rules.DAY_INDEX]]),
-        "now": float(world.elapsed_minutes(state["core"])[at]),
+        "now": float(state["sums"][at, rules.TIME]),
         "episode_length": world.horizon_minutes,
         "context": world.schema.context.decode_one(tables.contexts[moment]),
         "hand": events[hand] if hand >= 0 else None,

@@ -3,9 +3,8 @@
 The state of one copy is a Phone, whose arrays are changed in place:
 
 =========  ==============  =======================================================================
-core       int32 (29,)     columns named below
-sums       float64 (11,)   each part of the reward so far, minutes of delay so far, and the key of
-                           the stream of uniform numbers
+core       int32 (31,)     columns named below
+sums       float64 (14,)   each part of the reward so far, then columns named below
 status     int8 (width,)   of each notification of the horizon, in order of arrival
 deferrals  int16 (width,)  how often each was deferred
 since      int32 (width,)  moment at which each was shown, dismissed, or found expired
@@ -26,15 +25,15 @@ Phone = namedtuple("Phone", "core sums status deferrals since")
 #
 # plan               int32 (moments, 4), columns below
 # times              float64 (moments,) minutes since the first midnight of the user
-# contexts           int32 (moments, context components) codes
+# contexts           int64 (moments, context components) codes
 # arrival_moments    int64 (arrivals,)
 # first_probability  int64 (arrivals,) index of each arrival's first entry in `probabilities`
-# notifications      int32 (arrivals, notification components) codes
+# notifications      int64 (arrivals + 1, notification components) codes, last the codes for none
 # probabilities      float64 of being opened, for each arrival at each moment until it expires
 # response_minutes   float64 response times, grouped by user, answer and time of day
 # response_cells     int (users, 2, 5, 2) start and size of each group
 # weights            float64 (9,) of the parts of the reward
-# limits             float64 (4,) maximum age, forbidden actions in a row, patience, habituation
+# limits             float64 (5,) maximum age, forbidden actions in a row, patience, habituation, minutes of the horizon
 # highest_codes      int64 (components,) of the observation
 Tables = namedtuple(
     "Tables",
@@ -42,7 +41,7 @@ Tables = namedtuple(
     "response_minutes response_cells weights limits highest_codes",
 )
 ARRIVAL, SLOT, DAY_INDEX, HOUR = range(4)  # columns of the plan
-MAX_AGE, MAX_FORBIDDEN, PATIENCE, HABITUATION = range(4)  # entries of limits
+MAX_AGE, MAX_FORBIDDEN, PATIENCE, HABITUATION, MINUTES = range(5)  # entries of limits
 
 ACTIONS = ("show", "dismiss", "cache", "check-cache", "stand-by")
 SHOW, DISMISS, CACHE, CHECK, STAND_BY = range(5)
@@ -51,15 +50,25 @@ NO_ACTION = -1  # only write the observation
 # Columns of core. Notifications are numbered from the first of the horizon, which is the world's arrival FIRST_ARRIVAL.
 # FIRST_UNSETTLED is the first notification without a final status. LAST_TAKEN is the last one taken out of the cache
 # at this moment, and ARRIVED_BEFORE the number of notifications that arrived before it. N_PENDING counts shown and
-# dismissed notifications whose reward is outstanding.
+# dismissed notifications whose reward is outstanding. DAY is the number of FIRST_DAY from the user's first day.
 (
+    DAY,
+    SHOWN_TOTAL,
+    DISMISSED_TOTAL,
+    CACHED_TOTAL,
+    EXPIRED_TOTAL,
+    FORBIDDEN_TOTAL,
+    OPENS_TOTAL,
+    REFUSALS_TOTAL,
+    MISSED_TOTAL,
+    SPARED_TOTAL,
+    HAND,
+    USER,
     MOMENT,
     END_MOMENT,
     CURRENT_DAY,
     FIRST_DAY,
-    USER,
     FIRST_ARRIVAL,
-    HAND,
     N_ARRIVED,
     LAST_TAKEN,
     FIRST_UNSETTLED,
@@ -70,19 +79,11 @@ NO_ACTION = -1  # only write the observation
     SHOWN_TODAY,
     DISMISSED_TODAY,
     CACHED_TODAY,
-    SHOWN_TOTAL,
-    DISMISSED_TOTAL,
-    CACHED_TOTAL,
-    EXPIRED_TOTAL,
-    FORBIDDEN_TOTAL,
-    OPENS_TOTAL,
-    REFUSALS_TOTAL,
-    MISSED_TOTAL,
-    SPARED_TOTAL,
     ARRIVED_BEFORE,
     N_WAITING,
     N_PENDING,
-) = range(29)
+    FIRST_MOMENT,
+) = range(31)
 NO_NOTIFICATION = -1
 
 # Statuses after UNSEEN are final. Each of them gives one part of the reward.
@@ -116,8 +117,8 @@ EXPIRED_OFFSET = 2  # added to MISSED and SPARED
     P_ENDLESS,
     P_FORBIDDEN,
 ) = np.arange(9)
-DELAY = 9  # further columns of sums
-KEY = 10
+# Further columns of sums: three entries of info, minutes of delay so far, and the key of the stream of uniform numbers.
+TIME, LOAD, MEAN_DELAY, DELAY, KEY = range(9, 14)
 # 1 + index of the reward part of each status; 0 for none.
 STATUS_PARTS = (0, 0, 0, 0, 0, 1, 2, 3, 4, 3, 4)
 
@@ -376,23 +377,23 @@ def age_code(minutes):
 def write_notification(index, start, phone, tables, observation):
     """Write a notification's codes and deferrals to observation[start:]; return the position after them.
 
-    Without a notification (-1) they are the highest codes, which mean none.
+    Without a notification (-1) they are the highest codes, which mean none. The table has them in its last row.
     """
-    width = tables.notifications.shape[1]
-    stop = start + width
-    for position in range(start, stop + 1):
-        observation[position] = tables.highest_codes[position]
+    stop = start + tables.notifications.shape[1]
+    row = index
+    observation[stop] = MAX_DEFERRALS + 1
     if index >= 0:
-        arrival = phone.core[FIRST_ARRIVAL] + index
-        for column in range(width):
-            observation[start + column] = tables.notifications[arrival, column]
+        row += phone.core[FIRST_ARRIVAL]
         observation[stop] = min(phone.deferrals[index], MAX_DEFERRALS)
+    codes = tables.notifications[row]
+    for column in range(len(codes)):
+        observation[start + column] = codes[column]
     return stop + 1
 
 
 @compiled_helper_in_place
 def write_observation(phone, tables, observation):
-    """Write the codes that the world's `observation_names` names."""
+    """Write the codes that the world's `observation_names` names, and the entries of info in sums."""
     core = phone.core
     moment = min(core[MOMENT], core[END_MOMENT] - 1)
     now = tables.times[moment]
@@ -406,10 +407,10 @@ def write_observation(phone, tables, observation):
             elif phone.status[index] == SHOWN:
                 pending += 1
                 oldest = min(oldest, tables.times[phone.since[index]])
-    width = tables.contexts.shape[1]
-    for column in range(width):
-        observation[column] = tables.contexts[moment, column]
-    at = write_notification(int(core[HAND]), width, phone, tables, observation)
+    context = tables.contexts[moment]
+    for column in range(len(context)):
+        observation[column] = context[column]
+    at = write_notification(int(core[HAND]), len(context), phone, tables, observation)
     observation[at] = count_code(core[N_WAITING])
     at = write_notification(head, at + 1, phone, tables, observation)
     observation[at] = tables.highest_codes[at]
@@ -426,6 +427,13 @@ def write_observation(phone, tables, observation):
     last_day = core[FIRST_DAY] + tables.highest_codes[at + 7]
     observation[at + 6] = plan[HOUR]
     observation[at + 7] = last_day - plan[DAY_INDEX]
+    sums = phone.sums
+    sums[TIME] = now - tables.times[core[FIRST_MOMENT]]
+    if core[IS_OVER]:
+        sums[TIME] = tables.limits[MINUTES]
+    shown = core[SHOWN_TOTAL]
+    sums[LOAD] = shown / (core[CURRENT_DAY] - core[FIRST_DAY] + 1)
+    sums[MEAN_DELAY] = sums[DELAY] / max(shown, 1)
 
 
 # ---------------------------------------------------------------- all copies

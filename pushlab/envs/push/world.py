@@ -52,8 +52,9 @@ WEIGHTS_2019 = {
 # Weights, and the number of deferrals that cost nothing.
 REWARDS = {"default": (WEIGHTS, 3), "2019": (WEIGHTS_2019, 15)}
 SPANS = {"train": (0.0, 2 / 3), "test": (2 / 3, 1.0)}  # fractions of the days
-# Info keys of the columns of core from SHOWN_TOTAL to SPARED_TOTAL.
+# Info keys of the first columns of core and of sums.
 COUNTS = (
+    "day",
     "shown",
     "dismissed",
     "cached",
@@ -63,8 +64,14 @@ COUNTS = (
     "refusals",
     "missed",
     "spared",
+    "hand",
+    "user",
 )
-PART_INFOS = [f"parts.{part}" for part in WEIGHTS]
+AMOUNTS = (*(f"parts.{part}" for part in WEIGHTS), "time", "load", "delay")
+# All in the order of info.
+EMPTY_INFO = dict.fromkeys(
+    ["time", *COUNTS[:-2], "load", "delay", *AMOUNTS[:-3], "user", "hand", "statuses"]
+)
 # Info keys that depend on answers that the user never gave.
 COUNTERFACTUAL_INFOS = ("missed", "spared", "parts.missed", "parts.spared")
 
@@ -257,6 +264,8 @@ class Push(UserWorld):
         self.habituation = validate_number("habituation", habituation, 0, 10)
 
         tables = build_tables(self.users, self.judges, opening, self.max_age)
+        none = self.schema.notification.sizes[None]
+        tables["notifications"] = np.append(tables["notifications"], none, axis=0)
         self.dates = tables.pop("dates")
         self.owner = tables.pop("owner")
         self.first = np.append(tables.pop("first"), len(tables["times"]))
@@ -284,7 +293,13 @@ class Push(UserWorld):
             part_weights[[rules.P_MISSED, rules.P_SPARED]] = 0.0
             self.reported_status[rules.MISSED :] = rules.UNSEEN
         # The last moment is at infinite time. A finite maximum age makes all waiting notifications expire then.
-        limits = [self.max_age, self.max_forbidden, self.patience, self.habituation]
+        limits = [
+            self.max_age,
+            self.max_forbidden,
+            self.patience,
+            self.habituation,
+            self.horizon_minutes,
+        ]
         self.tables = rules.Tables(
             **tables,
             weights=part_weights,
@@ -329,12 +344,13 @@ class Push(UserWorld):
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         n = len(draws)
         start = self._draw_start_days(draws[:, 0], options)
-        core = np.zeros((n, rules.N_PENDING + 1), np.int32)
+        core = np.zeros((n, rules.FIRST_MOMENT + 1), np.int32)
         sums = np.zeros((n, rules.KEY + 1))
-        core[:, rules.MOMENT] = self.first[start]
+        core[:, [rules.MOMENT, rules.FIRST_MOMENT]] = self.first[start, None]
         core[:, rules.END_MOMENT] = self.first[start + self.horizon]
         core[:, rules.CURRENT_DAY] = start
         core[:, rules.FIRST_DAY] = start
+        core[:, rules.DAY] = self._day_numbers(start)
         core[:, rules.USER] = self.owner[start]
         core[:, rules.FIRST_ARRIVAL] = self._arrivals_before[start]
         empty = [rules.HAND, rules.LAST_TAKEN, rules.LAST_HANDLED]
@@ -413,14 +429,8 @@ class Push(UserWorld):
         return state["core"][:, rules.IS_OVER] == 1
 
     def info(self, state: dict, outcome: dict | None) -> dict:
-        core = state["core"]
-        info = self.make_info(
-            core.T.astype(np.int64),
-            state["sums"].T,
-            state["status"],
-            self.elapsed_minutes(core),
-            self._day_numbers(core[:, rules.FIRST_DAY]),
-        )
+        core = state["core"][:, : len(COUNTS)].T.astype(np.int64)
+        info = self.make_info(core, state["sums"].T, state["status"])
         if self.habituation:
             info["dose"] = self.doses(state)
         return info
@@ -435,33 +445,19 @@ class Push(UserWorld):
         parts = np.exp2(-ages / rules.HALF_LIFE)
         return parts.sum(axis=1, where=was_shown)
 
-    def make_info(
-        self, core: Any, sums: Any, status: np.ndarray, time: Any, day: Any
-    ) -> dict:
+    def make_info(self, core: Any, sums: Any, status: np.ndarray) -> dict:
         """Return infos from the columns of core and sums, each a number or an array (n,)."""
-        shown = core[rules.SHOWN_TOTAL]
-        info = {"time": time, "day": day}
-        info.update(zip(COUNTS, core[rules.SHOWN_TOTAL : rules.SPARED_TOTAL + 1]))
-        info["load"] = shown / (core[rules.CURRENT_DAY] - core[rules.FIRST_DAY] + 1)
-        info["delay"] = sums[rules.DELAY] / (shown + (shown == 0))
-        info.update(zip(PART_INFOS, sums))
-        if len(self.users) > 1:
-            info["user"] = core[rules.USER]
-        info["hand"] = core[rules.HAND]
+        info = EMPTY_INFO.copy()
+        info.update(zip(COUNTS, core))
+        info.update(zip(AMOUNTS, sums))
         info["statuses"] = status
+        if len(self.users) == 1:
+            del info["user"]
         if self.feedback == "observed":
             for key in COUNTERFACTUAL_INFOS:
                 del info[key]
             info["statuses"] = self.reported_status[status]
         return info
-
-    def elapsed_minutes(self, core: np.ndarray) -> np.ndarray:
-        """Return minutes since the first midnight of the horizon, float64 (n,)."""
-        begin = self.tables.times[self.first[core[:, rules.FIRST_DAY]]]
-        last = core[:, rules.END_MOMENT] - 1
-        now = self.tables.times[np.minimum(core[:, rules.MOMENT], last)]
-        is_over = core[:, rules.IS_OVER] == 1
-        return np.where(is_over, self.horizon_minutes, now - begin)
 
     def make_single_copy(self) -> SinglePhone:
         return SinglePhone(self)
@@ -498,16 +494,13 @@ class SinglePhone(SingleCopy):
             *phone,
             *world.tables,
         )
-        first = self.state["core"][:, rules.FIRST_DAY]
-        self._times = world.tables.times
-        self._begin = float(self._times[world.first[first[0]]])
-        self._day = int(world._day_numbers(first)[0])
         return self._observation[0].copy(), self._info()
 
     def step(self, action, draws):
-        if type(action) not in INTEGER_TYPES or not 0 <= action < len(rules.ACTIONS):
-            action = self._parse(action, 1)[0]
-        self._action[0] = action
+        code = int(action) if type(action) in INTEGER_TYPES else -1
+        if not rules.SHOW <= code <= rules.STAND_BY:
+            code = self._parse(action, 1)[0]
+        self._action[0] = code
         rules.step_phones(*self._arguments)
         info = self._info()
         observation = self._observation[0].copy()
@@ -517,11 +510,7 @@ class SinglePhone(SingleCopy):
         [core] = self._core.tolist()
         [sums] = self._sums.tolist()
         self._is_over = core[rules.IS_OVER] == 1
-        time = self.world.horizon_minutes
-        if not self._is_over:
-            time = self._times.item(core[rules.MOMENT]) - self._begin
-        status = self._status[0].copy()
-        info = self.world.make_info(core, sums, status, time, self._day)
+        info = self.world.make_info(core, sums, self._status[0].copy())
         if self.world.habituation:
             info["dose"] = self.world.doses(self.state).item()
         info["action_mask"] = self._mask[0].copy()
@@ -580,10 +569,10 @@ def build_tables(
         part = {
             "plan": np.stack(plan, axis=1).astype(np.int32),
             "times": days.times,
-            "contexts": days.contexts.astype(np.int32),
+            "contexts": days.contexts.astype(np.int64),
             "arrival_moments": arrived + offsets["times"],
             "first_probability": begin + offsets["probabilities"],
-            "notifications": days.notifications.astype(np.int32),
+            "notifications": days.notifications.astype(np.int64),
             "probabilities": probabilities,
             "response_minutes": responses.minutes,
             "response_cells": responses.cells[None] + cell_offset,
