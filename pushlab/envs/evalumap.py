@@ -243,7 +243,8 @@ class EvalUMAP1(UserWorld):
         return len(self.period)
 
     def make_single_copy(self) -> SingleCopy:
-        return single_user(self)
+        is_slow = self._log_odds is None
+        return SingleCopy(self) if is_slow else SingleUser(self)
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         user = self.requested_users(options, len(draws))
@@ -400,11 +401,6 @@ def answer_one(weights, starts, action, row, draws, actual_probabilities, thresh
     return probability, opened, actual, reward
 
 
-def single_user(world: EvalUMAP1) -> SingleCopy:
-    """Return a single copy, which is faster if all judges have tables of weights."""
-    return (SingleCopy if world._log_odds is None else SingleUser)(world)
-
-
 class SingleUser(SingleCopy):
     """A single copy, with Python numbers instead of arrays of one row."""
 
@@ -476,6 +472,7 @@ class EvalUMAP2(EvalUMAP1):
     """
 
     name = "evalumap2-v0"
+    make_single_copy = EvalUMAP1.make_single_copy
     has_history = False
     exports = ("engagements",)
     trail_keys = ("row", "action", "opened")
@@ -530,9 +527,6 @@ class EvalUMAP2(EvalUMAP1):
         last[width:-1] = outcome["action"]
         last[-1] = outcome["opened"]
         return {"context": self._contexts[row].copy(), "last": last}
-
-    def make_single_copy(self) -> SingleCopy:
-        return single_user(self)
 
     def engagements(self, env: Any) -> pd.DataFrame:
         """Return the engagements of the episode so far, a DataFrame with one row per notification."""

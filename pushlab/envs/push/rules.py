@@ -450,38 +450,14 @@ def step_phones(
     status,
     deferrals,
     since,
-    plan,
-    times,
-    contexts,
-    arrival_moments,
-    first_probability,
-    notifications,
-    probabilities,
-    response_minutes,
-    response_cells,
-    weights,
-    limits,
-    highest_codes,
+    *tables,
 ):
     """Step every copy; fill reward (n,), observation (n, components) and the mask of the next actions (n, 5).
 
     NO_ACTION leaves a copy and its reward as they are. After the end only stand-by is allowed, for agents that must
     always choose an action.
     """
-    tables = Tables(
-        plan,
-        times,
-        contexts,
-        arrival_moments,
-        first_probability,
-        notifications,
-        probabilities,
-        response_minutes,
-        response_cells,
-        weights,
-        limits,
-        highest_codes,
-    )
+    tables = Tables(*tables)
     for i in range(len(action)):
         phone = Phone(core[i], sums[i], status[i], deferrals[i], since[i])
         if action[i] != NO_ACTION:

@@ -24,7 +24,6 @@ ITEM_NAMES = (
     "news jazz sport cooking travel garden film chess science fashion history games "
     "poetry cars theatre nature crafts fitness finance comics"
 ).split()
-ONE = np.array(1)  # NumPy adds an array faster than a Python number
 
 
 class RECEnv(World):
@@ -119,7 +118,6 @@ class RECEnv(World):
         self.step_per_episode = self.max_steps = validate_integer(
             "step_per_episode", step_per_episode, 1
         )
-        self._episode_length = np.array(self.step_per_episode)
         self.n_items = validate_integer("n_items", n_items, 1)
         self.n_users = validate_integer("n_users", n_users, 1)
         item_dim = validate_integer("item_feature_dim", item_feature_dim, 1)
@@ -189,7 +187,7 @@ class RECEnv(World):
         )
         state = {
             "user": state["user"],
-            "step": state["step"] + ONE,
+            "step": state["step"] + 1,
             "state": user_state,
         }
         return self._with_noise(state, draws), {"action": action, "reward": reward}
@@ -201,7 +199,7 @@ class RECEnv(World):
         return clipped
 
     def truncated(self, state: dict) -> np.ndarray:
-        return state["step"] >= self._episode_length
+        return state["step"] >= self.step_per_episode
 
     def info(self, state: dict, outcome: dict | None) -> dict:
         return {"user_id": state["user"], "state": state["state"]}
