@@ -23,7 +23,7 @@ from pushlab.utils.compiled import (
     specialised,
 )
 
-LANES = 64  # default number of copies that are advanced together
+LANES = 48  # default number of copies that are advanced together
 # `integrator` replaces these by the numbers and functions of a model.
 VARIABLES = 1
 derivative: Callable = None  # fills the slopes
@@ -31,22 +31,25 @@ reward: Callable = None
 MAX_TRIES = 100_000  # steps tried by a copy before it counts as diverged
 REJECTED = 1e10  # error of a step to NaN or below the lowest value
 STAGES = 7
+# Indices of the array `rows` of `advance_adaptively`. The first ones are the slopes of the stages.
+SLOPE = STAGES - 1
+Y = STAGES
+POINT = STAGES + 1
+STEP = STAGES + 2
 EMPTY = -1  # a lane without a copy
 
-# A row per stage: the weights of the earlier slopes in the point of the stage.
-WEIGHTS = np.array(
-    [
-        [0, 0, 0, 0, 0, 0],
-        [1 / 5, 0, 0, 0, 0, 0],
-        [3 / 40, 9 / 40, 0, 0, 0, 0],
-        [44 / 45, -56 / 15, 32 / 9, 0, 0, 0],
-        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0, 0],
-        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0],
-        [35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
-    ]
+# For each stage, the weights of the earlier slopes in its point.
+WEIGHTS = (
+    (0.0,),
+    (0.2,),
+    (0.075, 0.225),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 # The time of each stage, as a fraction of the step.
-TIMES = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
+TIMES = np.array([0, 0.2, 0.3, 0.8, 8 / 9, 1, 1])
 # The weights of the slopes in the difference between orders 5 and 4.
 ERROR_WEIGHTS = (
     71 / 57600,
@@ -60,37 +63,28 @@ ERROR_WEIGHTS = (
 
 
 @inlined
-def fill_point(weights, y, step, slopes, point):
-    """Fill `point` (variables, copies), the state at which the slope of a stage is computed."""
-    for v in range(y.shape[0]):
-        for i in range(y.shape[1]):
-            point[v, i] = y[v, i] + step[i] * (
-                weights[0] * slopes[0, v, i]
-                + weights[1] * slopes[1, v, i]
-                + weights[2] * slopes[2, v, i]
-                + weights[3] * slopes[3, v, i]
-                + weights[4] * slopes[4, v, i]
-                + weights[5] * slopes[5, v, i]
-            )
+def fill_point(weights, rows):
+    """Fill POINT, the state at which the slope of a stage is computed, and store the slope of the previous stage."""
+    last = len(weights) - 1
+    for v in range(rows.shape[1]):
+        for i in range(rows.shape[2]):
+            rows[last, v, i] = rows[SLOPE, v, i]
+            change = weights[0] * rows[0, v, i]
+            for stage in range(1, last + 1):
+                change += weights[stage] * rows[stage, v, i]
+            rows[POINT, v, i] = rows[Y, v, i] + rows[STEP, 0, i] * change
 
 
 @inlined
-def fill_errors(y, point, step, slopes, tolerance, lowest, errors):
+def fill_errors(y, point, step, rows, tolerance, lowest, errors):
     """Fill `errors` (copies,): the largest error of a variable, as a multiple of the tolerated error."""
-    a, b, c, d, e, f, g = ERROR_WEIGHTS
     for i in range(len(errors)):
         errors[i] = 1e-10
     for v in range(y.shape[0]):
         for i in range(y.shape[1]):
-            error = (
-                a * slopes[0, v, i]
-                + b * slopes[1, v, i]
-                + c * slopes[2, v, i]
-                + d * slopes[3, v, i]
-                + e * slopes[4, v, i]
-                + f * slopes[5, v, i]
-                + g * slopes[6, v, i]
-            )
+            error = 0.0
+            for stage in range(STAGES):
+                error += ERROR_WEIGHTS[stage] * rows[stage, v, i]
             ratio = abs(step[i] * error) / (
                 tolerance * max(abs(y[v, i]), abs(point[v, i])) + 1e-30
             )
@@ -149,19 +143,19 @@ def advance_adaptively(
         end, time, rewards: Filled with states (n, variables), times (n,) and rewards (n,) after the timestep.
     """
     copies = len(start)
-    y = np.empty((VARIABLES, LANES))
-    point = np.empty((VARIABLES, LANES))
-    slopes = np.zeros((STAGES, VARIABLES, LANES))
+    # The compiler knows that parts of one array don't overlap.
+    rows = np.zeros((STAGES + 8, VARIABLES, LANES))
+    slope = rows[SLOPE]
+    y = rows[Y]
+    point = rows[POINT]
+    step = rows[STEP, 0]
+    now = rows[STEP + 1, 0]
+    stage_time = rows[STEP + 2, 0]
+    remaining = rows[STEP + 3, 0]
+    errors = rows[STEP + 4, 0]
+    tries = rows[STEP + 5, 0]
     lane_dose = np.empty((dose.shape[1], LANES))
-    lane_values = np.zeros((5, LANES))
-    now = lane_values[0]
-    stage_time = lane_values[1]
-    remaining = lane_values[2]
-    step = lane_values[3]
-    errors = lane_values[4]
-    lane_counts = np.empty((2, LANES), np.int64)
-    tries = lane_counts[0]
-    copy_in_lane = lane_counts[1]
+    copy_in_lane = np.empty(LANES, np.int64)
     for i in range(LANES):
         copy_in_lane[i] = EMPTY
     next_copy = 0
@@ -189,7 +183,7 @@ def advance_adaptively(
                     step[i] = 0.0
                     for v in range(VARIABLES):
                         y[v, i] = start[copy, v]
-                        slopes[0, v, i] = 0.0
+                        slope[v, i] = 0.0
                     for v in range(len(lane_dose)):
                         lane_dose[v, i] = dose[copy, v]
                     if next_copy < copies:
@@ -202,30 +196,42 @@ def advance_adaptively(
                         n_busy += 1
             if n_busy == 0:
                 break
-        # The first slope is the last stage of the previous step, unless a copy has just begun.
+        # The first slope is the last one of the previous step, unless a copy has just begun.
         for stage in range(0 if has_ended else 1, STAGES):
-            fill_point(WEIGHTS[stage], y, step, slopes, point)
+            if stage == 0:
+                fill_point(WEIGHTS[0], rows)
+            elif stage == 1:
+                fill_point(WEIGHTS[1], rows)
+            elif stage == 2:
+                fill_point(WEIGHTS[2], rows)
+            elif stage == 3:
+                fill_point(WEIGHTS[3], rows)
+            elif stage == 4:
+                fill_point(WEIGHTS[4], rows)
+            elif stage == 5:
+                fill_point(WEIGHTS[5], rows)
+            else:
+                fill_point(WEIGHTS[6], rows)
             for i in range(LANES):
                 stage_time[i] = now[i] + TIMES[stage] * step[i]
-            derivative(stage_time, point, constants, lane_dose, slopes[stage])
+            derivative(stage_time, point, constants, lane_dose, slope)
             if stage == 0:
-                set_first_steps(y, slopes[0], remaining, tries, step)
-        fill_errors(y, point, step, slopes, tolerance, lowest, errors)
+                set_first_steps(y, slope, remaining, tries, step)
+        fill_errors(y, point, step, rows, tolerance, lowest, errors)
         for v in range(VARIABLES):
             for i in range(LANES):
+                # Both values are read first, so that the loop is vectorised.
+                before, after = y[v, i], point[v, i]
+                first, last = rows[0, v, i], slope[v, i]
                 is_accepted = errors[i] <= 1.0
-                y[v, i] = point[v, i] if is_accepted else y[v, i]
-                slopes[0, v, i] = slopes[6, v, i] if is_accepted else slopes[0, v, i]
+                y[v, i] = after if is_accepted else before
+                slope[v, i] = last if is_accepted else first
         set_next_steps(errors, now, remaining, tries, step)
         has_ended = False
         for i in range(LANES):
             has_ended = has_ended or (
                 copy_in_lane[i] >= 0 and (remaining[i] <= 0.0 or tries[i] >= MAX_TRIES)
             )
-            if errors[i] == REJECTED:  # infinite slopes times a weight of 0 are NaN
-                for stage in range(1, STAGES):
-                    for v in range(VARIABLES):
-                        slopes[stage, v, i] = 0.0
     reward(start, end, dose, constants, rewards)
     return failed
 

@@ -135,9 +135,17 @@ class Model:
         return config
 
     def constants(self, config: Any) -> np.ndarray:
-        """Return the parameters as one record (1,), which the model's functions read by name."""
-        columns = [(name, np.float64) for name in vars(config)]
-        records = np.array([tuple(vars(config).values())], columns)
+        """Return the parameters as one record (1,), which the model's functions read by name.
+
+        It also has `log_NAME`, the natural logarithm of 1 + NAME, of each signed parameter.
+        """
+        values = dict(vars(config))
+        with np.errstate(all="ignore"):  # a change can be -1
+            for name in self.signed:
+                values[f"log_{name}"] = np.log1p(values[name])
+        records = np.array(
+            [tuple(values.values())], [(name, np.float64) for name in values]
+        )
         # Plain Python needs a recarray to read attributes; compiled code is faster with a plain record.
         if hasattr(self.derivative, "py_func"):
             return records

@@ -94,6 +94,12 @@ def growth_factor(change, years):
 
 
 @compiled_numeric
+def log_growth(log_change, years):
+    """Return the logarithm of the growth factor over a number of years; 0 if the number is negative."""
+    return log_change * years if years > 0.0 else 0.0
+
+
+@compiled_numeric
 def fading_growth_factor(change, time, p):
     """Return the growth factor since 2015 of a change that falls to 0 in `stable_year`, in equal yearly steps."""
     span = max(1.0, p.stable_year - TREND_YEAR)
@@ -110,40 +116,38 @@ def fading_growth_factor(change, time, p):
 @compiled_numeric
 def misuse_trend(time, p):
     """Return the number of new nonmedical users a year without any action."""
-    return (
-        p.nonmedical_incidence
-        * growth_factor(p.nonmedical_change_1, min(time, 2008.0) - 2002.0)
-        * growth_factor(p.nonmedical_change_2, min(time, TREND_YEAR) - 2008.0)
-        * growth_factor(p.nonmedical_change_3, time - TREND_YEAR)
+    return p.nonmedical_incidence * np.exp(
+        log_growth(p.log_nonmedical_change_1, min(time, 2008.0) - 2002.0)
+        + log_growth(p.log_nonmedical_change_2, min(time, TREND_YEAR) - 2008.0)
+        + log_growth(p.log_nonmedical_change_3, time - TREND_YEAR)
     )
 
 
 @compiled_numeric
 def illicit_trend(time, p):
     """Return the number of new illicit users a year without any action, except those from the other groups."""
-    growth = growth_factor(p.illicit_change, min(time, TREND_YEAR) - 2002.0)
-    return (
-        p.illicit_incidence * growth * fading_growth_factor(p.illicit_change, time, p)
-    )
+    growth = log_growth(p.log_illicit_change, min(time, TREND_YEAR) - 2002.0)
+    fading = fading_growth_factor(p.illicit_change, time, p)
+    return p.illicit_incidence * np.exp(growth) * fading
 
 
 @compiled_numeric
 def oud_overdose_rate(time, p):
     """Return the overdose deaths a year for each person with a disorder."""
-    return (
-        p.oud_overdose
-        * growth_factor(p.oud_overdose_change_1, min(time, 2007.0) - 2002.0)
-        * growth_factor(p.oud_overdose_change_2, time - 2007.0)
+    return p.oud_overdose * np.exp(
+        log_growth(p.log_oud_overdose_change_1, min(time, 2007.0) - 2002.0)
+        + log_growth(p.log_oud_overdose_change_2, time - 2007.0)
     )
 
 
 @compiled_numeric
 def illicit_overdose_rate(time, p):
     """Return the overdose deaths a year for each illicit user."""
-    early = growth_factor(p.illicit_overdose_change_1, min(time, 2011.0) - 2002.0)
-    late = growth_factor(p.illicit_overdose_change_2, min(time, TREND_YEAR) - 2011.0)
+    growth = log_growth(
+        p.log_illicit_overdose_change_1, min(time, 2011.0) - 2002.0
+    ) + log_growth(p.log_illicit_overdose_change_2, min(time, TREND_YEAR) - 2011.0)
     fading = fading_growth_factor(p.illicit_overdose_change_2, time, p)
-    return p.illicit_overdose * (early * late) * fading
+    return p.illicit_overdose * np.exp(growth) * fading
 
 
 @inlined
@@ -165,10 +169,10 @@ def derivative(time, y, constants, dose, slope):
             oud_overdose = oud_overdose_rate(time[i], p)
             illicit_overdose = illicit_overdose_rate(time[i], p)
             years = time[i] - 2002.0
-            oud_to_illicit = p.oud_to_illicit * growth_factor(
-                p.oud_to_illicit_change, years
+            oud_to_illicit = p.oud_to_illicit * np.exp(
+                log_growth(p.log_oud_to_illicit_change, years)
             )
-            oud_exit = p.oud_exit * growth_factor(p.oud_exit_change, years)
+            oud_exit = p.oud_exit * np.exp(log_growth(p.log_oud_exit_change, years))
         misuse_deaths = p.nonmedical_overdose * misuse
         oud_deaths = oud_overdose * oud
         illicit_deaths = illicit_overdose * illicit

@@ -94,8 +94,9 @@ def derivative(time, y, constants, dose, slope):
         spray = dose[3, i]
         bites = (1 - bednets) * p.epsilon * p.rho
         sexual = (1 - condoms) * (p.beta_a * p.c * A_h + p.beta_s * p.kappa * I_h)
-        infected_people = (p.beta_1 * bites * I_v + sexual) * S_h / N_h
-        infected_mosquitoes = p.beta_2 * bites * S_v * I_h / N_h
+        per_person = 1 / N_h
+        infected_people = (p.beta_1 * bites * I_v + sexual) * S_h * per_person
+        infected_mosquitoes = p.beta_2 * bites * S_v * I_h * per_person
         recovery = (p.phi + p.tau * treatment) * I_h
         born = p.lambda_h * p.human_scale
         hatched = p.lambda_v * p.mosquito_scale
