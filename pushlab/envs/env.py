@@ -27,10 +27,9 @@ MAX_FRAMES = 10_000
 
 
 def append_frame(frames: list[dict], frame: dict) -> None:
-    """Append a frame; at MAX_FRAMES, first drop the older half, all but the first frame."""
-    if len(frames) >= MAX_FRAMES:
-        del frames[1 : MAX_FRAMES // 2]
+    """Append a frame; beyond MAX_FRAMES, drop the oldest one but the first."""
     frames.append(frame)
+    del frames[1 : 1 - MAX_FRAMES]
 
 
 def build_world(world: World | type[World] | str, params: Mapping[str, Any]) -> World:

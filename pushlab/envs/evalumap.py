@@ -494,7 +494,7 @@ class EvalUMAP2(EvalUMAP1):
         n = len(draws)
         return {
             **super().initial(draws, options),
-            "sent": np.zeros((n, len(self.action_names)), np.int64),
+            "sent": np.tile(self.schema.notification.sizes, (n, 1)),
             "answer": np.full(n, NO_ANSWER, np.int8),
         }
 
@@ -506,19 +506,11 @@ class EvalUMAP2(EvalUMAP1):
         }
 
     def observe(self, state: dict) -> Any:
-        n = len(state["row"])
-        context = np.empty((n, self._contexts.shape[1]), np.int64)
-        last = np.empty((n, len(self._none)), np.int64)
-        fill_observations(
-            state["row"],
-            self._contexts,
-            state["sent"],
-            state["answer"],
-            self._none,
-            context,
-            last,
-        )
-        return {"context": context, "last": last}
+        answer = state["answer"]
+        before = self._contexts.take(state["row"] - 1, axis=0)
+        before[answer == NO_ANSWER] = self.schema.context.sizes
+        last = np.concatenate([before, state["sent"], answer[:, None]], axis=1)
+        return {"context": super().observe(state), "last": last}
 
     def observe_row(self, row: int, outcome: dict) -> Any:
         width = self._contexts.shape[1]
@@ -542,21 +534,3 @@ class EvalUMAP2(EvalUMAP1):
         ]
         answers = np.where(opened, "opened", "dismissed")
         return pd.concat(parts, axis=1).assign(action=answers)
-
-
-@compiled_in_place
-def fill_observations(row, contexts, sent, answer, none, context, last):
-    """Fill each copy's context (n, ...), and its last engagement (n, ...): context, notification and answer."""
-    width = contexts.shape[1]
-    for i in range(len(row)):
-        for k in range(width):
-            context[i, k] = contexts[row[i], k]
-        if answer[i] == NO_ANSWER:
-            for k in range(len(none)):
-                last[i, k] = none[k]
-            continue
-        for k in range(width):
-            last[i, k] = contexts[row[i] - 1, k]
-        for k in range(sent.shape[1]):
-            last[i, width + k] = sent[i, k]
-        last[i, -1] = answer[i]

@@ -9,7 +9,6 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -224,27 +223,27 @@ def warm(
     from pushlab.envs import ENVIRONMENTS
     from pushlab.logs.rollout import rollout
 
-    play = delayed(partial(rollout, steps=40, progress=False))
-    run = delayed(_run_steps)
-    tasks = []
-    for name in envs or [name for name, *_ in ENVIRONMENTS]:
-        tasks.append(run(name))
-        if name.endswith("evalumap2-v0"):
-            tasks.append(play(name, agents.LinUCB()))
-        elif name.endswith("push-v0"):
-            tasks.append(play(name, agents.LinearArrivalQ()))
-        elif name.endswith(("World3-v1", "Opioid-v0")):
-            tasks.append(run(name, reference="whynot-0.12"))
+    names = envs or [name for name, *_ in ENVIRONMENTS]
+    tasks = [delayed(_run_steps)(name) for name in names]
+    learners = {
+        "pushlab/evalumap2-v0": agents.LinUCB,
+        "pushlab/push-v0": agents.LinearArrivalQ,
+    }
+    for name in names:
+        if name in learners:
+            tasks.append(
+                delayed(rollout)(name, learners[name](), steps=40, progress=False)
+            )
     parallel = Parallel(workers or -1, return_as="generator_unordered")
     list(tqdm(parallel(tasks), "compiling", len(tasks), unit="part"))
 
 
-def _run_steps(name, **arguments):
+def _run_steps(name):
     """Run three steps of an environment, alone and in a batch."""
     import gymnasium as gym
 
-    batch = gym.make_vec(name, num_envs=16, **arguments)
-    for env in (gym.make(name, **arguments), batch):
+    batch = gym.make_vec(name, num_envs=16)
+    for env in (gym.make(name), batch):
         env.reset(seed=0)
         env.action_space.seed(0)
         for _ in range(3):
