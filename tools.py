@@ -299,7 +299,8 @@ class Environment:
 def prepare(target, in_background=False):
     """Return the environment .venv with a target (a key of EXTRAS) installed.
 
-    The loops that only later notebooks need can be compiled in the background.
+    With `in_background`, only the loops of the first notebooks are compiled before it returns. A process in the
+    background compiles the others. Like this script, it ends at Ctrl-C; then loops are compiled on first use.
     """
     environment = Environment()
     extra = EXTRAS[target]
@@ -379,7 +380,7 @@ def benchmarks(*arguments):
 
 
 def lint():
-    """Check style, imports, types and size. All checks run, even if one fails."""
+    """Check style, imports, types, and the limits of .ci/weight.py. All checks run, even if one fails."""
     folder = prepare("test-all").bin
     checks = (
         ("ruff", "check", "."),
@@ -526,7 +527,10 @@ COMMANDS = {
         benchmarks,
         "measure speed; ARGS=memory, scale, serve, widgets, classroom: other tables",
     ),
-    "lint": (lint, "check style, types, imports and size of the code"),
+    "lint": (
+        lint,
+        "check style, types, imports, and the size of code, texts and installation",
+    ),
     "constraints": (constraints, "write constraints.txt from the newest releases"),
     "clients": (
         clients,

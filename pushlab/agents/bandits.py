@@ -215,7 +215,7 @@ class LinUCB(Bandit):
         products = self._has_row @ self._row_covariance(active)
         variance = (products * self._has_row).sum(axis=1)
         bounds = expected + self.width * np.sqrt(variance)
-        # Candidates are equal up to rounding errors, which depend on the processor.
+        # Bounds of equal candidates differ by rounding errors, which depend on the processor.
         return bounds.round(9).argmax()
 
 

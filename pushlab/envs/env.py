@@ -27,7 +27,7 @@ MAX_FRAMES = 10_000
 
 
 def append_frame(frames: list[dict], frame: dict) -> None:
-    """Append a frame; beyond MAX_FRAMES, drop the oldest one but the first."""
+    """Append a frame. Beyond MAX_FRAMES, drop the oldest frame after the first."""
     frames.append(frame)
     del frames[1 : 1 - MAX_FRAMES]
 
@@ -265,7 +265,8 @@ class Env(gym.Env):
     Attributes:
         world: The world. Its docstring documents the environment.
         state, outcome: State of the world and outcome of the last step: dicts of arrays with a leading axis of 1.
-        trail: Outcome entries of each step of the episode, selected by the world's `trail_keys`.
+        trail: Outcome entries of each step of the episode, selected by the world's `trail_keys`: arrays with a leading
+            axis of 1, or numbers if the world's faster single copy computes these.
 
     Raises:
         ValueError: For an action outside the space or an unknown reset option.

@@ -244,7 +244,7 @@ class EvalUMAP1(UserWorld):
 
     def make_single_copy(self) -> SingleCopy:
         is_slow = self._log_odds is None
-        return SingleCopy(self) if is_slow else SingleUser(self)
+        return SingleCopy(self) if is_slow else SingleEvalUMAP(self)
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         user = self.requested_users(options, len(draws))
@@ -284,14 +284,14 @@ class EvalUMAP1(UserWorld):
         return self.next_state(user, outcome), outcome
 
     def next_state(self, user: np.ndarray, outcome: dict) -> dict:
-        """Return the state after an outcome."""
+        """Return the state after a step with this outcome."""
         return {"row": outcome["row"] + 1, "user": user}
 
     def observe(self, state: dict) -> Any:
         return self._contexts.take(state["row"], axis=0)
 
     def observe_row(self, row: int, outcome: dict) -> Any:
-        """Return the observation of a single copy in a row, after an outcome of numbers."""
+        """Return the observation of a single copy at index `row`, after an outcome whose values are numbers."""
         return self._contexts[row].copy()
 
     def terminated(self, state: dict) -> np.ndarray:
@@ -369,8 +369,8 @@ def compute_answer(row, draws, actual_probabilities, thresholds, probability):
         row: Row of the context.
         draws: Two uniform numbers, for the sent and for the actual notification.
         actual_probabilities: For each row the probability that the actual notification is opened.
-        thresholds: For each row a threshold. A notification is opened if its probability reaches the threshold; NaN:
-            opened with its probability.
+        thresholds: For each row a threshold. A notification is opened if its probability reaches the threshold; if
+            that is NaN, with its probability.
         probability: Probability that the sent notification is opened.
     """
     opened = probability >= thresholds[row]
@@ -393,7 +393,7 @@ def compute_answers(
 
 @compiled_in_place
 def answer_one(weights, starts, action, row, draws, actual_probabilities, thresholds):
-    """Return the open probability of a notification (features,), and the results of `compute_answer`."""
+    """Return the probability that the notification `action` (features,) is opened, and `compute_answer`'s results."""
     probability = open_probability(weights[row], starts, action)
     opened, actual, reward = compute_answer(
         row, draws, actual_probabilities, thresholds, probability
@@ -401,7 +401,7 @@ def answer_one(weights, starts, action, row, draws, actual_probabilities, thresh
     return probability, opened, actual, reward
 
 
-class SingleUser(SingleCopy):
+class SingleEvalUMAP(SingleCopy):
     """A single copy, with Python numbers instead of arrays of one row."""
 
     def reset(self, draws, options):
@@ -472,7 +472,7 @@ class EvalUMAP2(EvalUMAP1):
     """
 
     name = "evalumap2-v0"
-    make_single_copy = EvalUMAP1.make_single_copy
+    make_single_copy = EvalUMAP1.make_single_copy  # Env uses no inherited one
     has_history = False
     exports = ("engagements",)
     trail_keys = ("row", "action", "opened")
@@ -522,7 +522,7 @@ class EvalUMAP2(EvalUMAP1):
 
     def engagements(self, env: Any) -> pd.DataFrame:
         """Return the engagements of the episode so far, a DataFrame with one row per notification."""
-        # Entries of a SingleUser are numbers, others are arrays of one row.
+        # Entries of a SingleEvalUMAP are numbers, others are arrays of one row.
         rows = np.array([row for row, _, _ in env.trail], np.int64).ravel()
         sent = np.array([action for _, action, _ in env.trail], np.int64)
         opened = np.array([opened for _, _, opened in env.trail], bool).ravel()

@@ -389,6 +389,7 @@ class Room(World):
             if not isinstance(answers, (list, tuple, np.ndarray)):
                 answers = [answers]
             try:
+                # Faster than a check of each answer's type.
                 "".join(answers)
             except TypeError:  # None, or an invalid answer
                 answers = list(map(lower_case, answers))
@@ -468,7 +469,7 @@ def draw_new_location(current, usual, n_locations, p_commonsense, u, u_other):
 def begin_room(objects, locations, routes, deck, key, parameters):
     """Give each person a different object at some location, and draw the routes; return the spot of the question.
 
-    deck is for the codes of all objects.
+    deck (objects,) is working memory.
     """
     usual, n_locations, p_commonsense = parameters[:3]
     spots = len(objects)
@@ -499,7 +500,7 @@ def begin_room(objects, locations, routes, deck, key, parameters):
 
 @compiled_helper_in_place
 def advance_room(people, objects, locations, numbers, key, time, parameters):
-    """Advance a room to `time`; return the spot of the next question. numbers (4 spots + 4,) is for uniform numbers."""
+    """Advance a room to `time`; return the spot of the next question. numbers (4 spots + 4,) is working memory."""
     (
         usual,
         n_locations,

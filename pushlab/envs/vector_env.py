@@ -258,12 +258,12 @@ class VectorEnv(GymVectorEnv):
     def _vector_infos(self, parts):
         """Return Gymnasium's vector infos, with a bool mask `_name` for each name, from pairs (rows, info arrays)."""
         infos: dict = {}
-        everyone = np.ones(self.num_envs, bool)
+        all_true = np.ones(self.num_envs, bool)
         for rows, arrays in parts:
             for name, values in arrays.items():
                 if rows is ALL_ROWS:
                     infos[name] = values.copy()
-                    infos[f"_{name}"] = everyone.copy()
+                    infos[f"_{name}"] = all_true.copy()
                     continue
                 if name not in infos:
                     infos[name] = self._expand(values[:0], rows[:0])

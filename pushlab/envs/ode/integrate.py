@@ -31,7 +31,7 @@ reward: Callable = None
 MAX_TRIES = 100_000  # steps tried by a copy before it counts as diverged
 REJECTED = 1e10  # error of a step to NaN or below the lowest value
 STAGES = 7
-# Indices of the array `rows` of `advance_adaptively`. The first ones are the slopes of the stages.
+# Indices of the array `rows` of `advance_adaptively`, which begins with the slopes of the stages.
 SLOPE = STAGES - 1
 Y = STAGES
 POINT = STAGES + 1

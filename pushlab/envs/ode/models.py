@@ -137,7 +137,7 @@ class Model:
     def constants(self, config: Any) -> np.ndarray:
         """Return the parameters as one record (1,), which the model's functions read by name.
 
-        It also has `log_NAME`, the natural logarithm of 1 + NAME, of each signed parameter.
+        It also has `log_NAME`, the natural logarithm of 1 + NAME, for each signed parameter.
         """
         values = dict(vars(config))
         with np.errstate(all="ignore"):  # a change can be -1

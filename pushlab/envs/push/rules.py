@@ -28,7 +28,7 @@ Phone = namedtuple("Phone", "core sums status deferrals since")
 # contexts           int64 (moments, context components) codes
 # arrival_moments    int64 (arrivals,)
 # first_probability  int64 (arrivals,) index of each arrival's first entry in `probabilities`
-# notifications      int64 (arrivals + 1, notification components) codes, last the codes for none
+# notifications      int64 (arrivals + 1, notification components) codes; the last row has the codes for none
 # probabilities      float64 of being opened, for each arrival at each moment until it expires
 # response_minutes   float64 response times, grouped by user, answer and time of day
 # response_cells     int (users, 2, 5, 2) start and size of each group
@@ -50,7 +50,8 @@ NO_ACTION = -1  # only write the observation
 # Columns of core. Notifications are numbered from the first of the horizon, which is the world's arrival FIRST_ARRIVAL.
 # FIRST_UNSETTLED is the first notification without a final status. LAST_TAKEN is the last one taken out of the cache
 # at this moment, and ARRIVED_BEFORE the number of notifications that arrived before it. N_PENDING counts shown and
-# dismissed notifications whose reward is outstanding. DAY is the number of FIRST_DAY from the user's first day.
+# dismissed notifications whose reward is outstanding. DAY is FIRST_DAY, counted from
+# the user's first day. The columns up to USER are entries of info, in the order of COUNTS in world.py.
 (
     DAY,
     SHOWN_TOTAL,

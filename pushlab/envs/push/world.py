@@ -52,7 +52,7 @@ WEIGHTS_2019 = {
 # Weights, and the number of deferrals that cost nothing.
 REWARDS = {"default": (WEIGHTS, 3), "2019": (WEIGHTS_2019, 15)}
 SPANS = {"train": (0.0, 2 / 3), "test": (2 / 3, 1.0)}  # fractions of the days
-# Info keys of the first columns of core and of sums.
+# Info keys of the first columns of core and of sums, in the order of rules.py.
 COUNTS = (
     "day",
     "shown",
@@ -68,7 +68,7 @@ COUNTS = (
     "user",
 )
 AMOUNTS = (*(f"parts.{part}" for part in WEIGHTS), "time", "load", "delay")
-# All in the order of info.
+# All keys, in the order of info.
 EMPTY_INFO = dict.fromkeys(
     ["time", *COUNTS[:-2], "load", "delay", *AMOUNTS[:-3], "user", "hand", "statuses"]
 )

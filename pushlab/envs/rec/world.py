@@ -165,7 +165,7 @@ class RECEnv(World):
     def make_single_copy(self) -> SingleCopy:
         model = self.user_model
         is_plain = type(model) is models.UserModel and not model.n_draws
-        return (SingleUser if is_plain and not self.obs_std else SingleCopy)(self)
+        return (SingleRECEnv if is_plain and not self.obs_std else SingleCopy)(self)
 
     def initial(self, draws: np.ndarray, options: Mapping[str, Any]) -> dict:
         users = (draws[:, 0] * self.n_users).astype(np.int64)
@@ -276,8 +276,8 @@ class RECEnv(World):
         return np.full(n_copies, users, np.int64)
 
 
-class SingleUser(SingleCopy):
-    """A single standard user without noise, who needs no random numbers after the reset."""
+class SingleRECEnv(SingleCopy):
+    """A single copy with a standard user and no noise, which needs no random numbers after the reset."""
 
     def reset(self, draws, options):
         result = super().reset(draws, options)
