@@ -16,14 +16,14 @@ $(error None of $(CANDIDATES) runs here. pushlab needs Python 3.11 or newer; Deb
 endif
 TOOLS := "$(PYTHON_FOUND)" tools.py
 
-COMMANDS := help lab install test test-all test-latest book notebooks numbers benchmarks lint constraints clients wheels clean
+COMMANDS := help lab warm install test test-all test-latest book notebooks numbers benchmarks lint constraints clients wheels clean
 .PHONY: $(COMMANDS)
 $(COMMANDS):
 	@$(TOOLS) $@ $(ARGUMENTS)
 
 # Only these commands get arguments, so `make clean lab ARGS=...` passes none to `clean`.
 ARGUMENTS :=
-lab install test test-all test-latest benchmarks wheels: ARGUMENTS = $(ARGS)
+lab warm install test test-all test-latest benchmarks wheels: ARGUMENTS = $(ARGS)
 notebooks numbers: ARGUMENTS = $(NAMES)
 
 clients-%:

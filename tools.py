@@ -199,6 +199,7 @@ class Environment:
     def __init__(self, name=".venv", oldest_first=False):
         self.folder = Path(name)
         self.stamp = Path(name, ".python")
+        self.warm_stamp = Path(name, ".warm")  # all loops are compiled
         self.oldest_first = oldest_first
         self.bin = self.folder / ("Scripts" if WINDOWS else "bin")
         self.python = self.bin / ("python.exe" if WINDOWS else "python")
@@ -297,33 +298,48 @@ class Environment:
 
 
 def prepare(target, in_background=False):
-    """Return the environment .venv with a target (a key of EXTRAS) installed.
+    """Return the environment .venv with a target (a key of EXTRAS) installed and all loops compiled.
 
-    With `in_background`, only the loops of the first notebooks are compiled before it returns. A process in the
-    background compiles the others. Like this script, it ends at Ctrl-C; then loops are compiled on first use.
+    With `in_background`, only the loops of the first notebooks are compiled before it returns. A process of its own,
+    which goes on after Ctrl-C, compiles the others.
     """
     environment = Environment()
     extra = EXTRAS[target]
     if environment.install(target, ["-c", CONSTRAINTS, "-e", f".[{extra}]"]):
+        for included in INCLUDED.get(target, ()):
+            (environment.folder / f".{included}").touch()
+        if environment.warm_stamp.exists():
+            environment.warm_stamp.unlink()
+    if not environment.warm_stamp.exists():
         print(
             "Compiling the environments' loops, so that notebooks don't wait for this later ...",
             flush=True,
         )
-        warm = (environment.python, "-m", "pushlab", "warm")
-        # If this fails, loops are compiled on first use.
         if in_background:
-            call(*warm, *FIRST_ENVIRONMENTS)
-            nice = ["nice"] if shutil.which("nice") else []
+            call(environment.python, "-m", "pushlab", "warm", *FIRST_ENVIRONMENTS)
+            own_group = (
+                {"creationflags": subprocess.BELOW_NORMAL_PRIORITY_CLASS}
+                if WINDOWS
+                else {"start_new_session": True}
+            )
             subprocess.Popen(
-                [*nice, *map(str, warm)],
+                [sys.executable, "tools.py", "warm", "--workers", "1"],
+                stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                **own_group,
             )
         else:
-            call(*warm)
-        for included in INCLUDED.get(target, ()):
-            (environment.folder / f".{included}").touch()
+            warm()
     return environment
+
+
+def warm(*arguments):
+    """Compile all loops. If it fails, loops are compiled on first use."""
+    environment = Environment()
+    nice = ["nice"] if arguments and shutil.which("nice") else []
+    call(*nice, environment.python, "-m", "pushlab", "warm", *arguments)
+    environment.warm_stamp.touch()
 
 
 def lab(*arguments):
@@ -495,6 +511,7 @@ SPHINX = [
 ]
 COMMANDS = {
     "lab": (lab, "open the workbook in JupyterLab; ARGS are passed to it"),
+    "warm": (warm, "compile all loops; ARGS are passed to pushlab warm"),
     "install": (
         lambda target="lab": prepare(target) and None,
         f"only install the packages for lab; ARGS={', '.join(EXTRAS)}",

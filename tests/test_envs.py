@@ -16,7 +16,7 @@ from gymnasium.vector.utils import iterate
 
 from pushlab.datasets.borrowers import make_borrowers
 from pushlab.envs import ENVIRONMENTS
-from pushlab.envs.env import MAX_FRAMES, Env, append_frame
+from pushlab.envs.env import MAX_FRAMES, Env, SingleCopy, append_frame
 from pushlab.envs.room import Room
 from pushlab.envs.vector_env import VectorEnv
 
@@ -308,6 +308,33 @@ def test_long_episodes_keep_the_first_and_the_latest_frames():
     frames = list(range(MAX_FRAMES))
     append_frame(frames, MAX_FRAMES)
     assert frames == [0, *range(2, MAX_FRAMES + 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("evalumap1-v0", {"reveal": True, "user": ["mira", "omar"]}),
+        ("evalumap2-v0", {}),
+        ("RECEnv-v0", {}),
+        ("RoomEnv-v0", {"encoding": "index", "n_agents": 2}),
+        ("push-v0", {"habituation": 0.5}),
+    ],
+)
+def test_a_fast_single_copy_plays_like_the_general_one(name, arguments):
+    fast = gym.make(f"pushlab/{name}", **arguments).unwrapped
+    general = gym.make(f"pushlab/{name}", **arguments).unwrapped
+    general._copy = SingleCopy(general.world)
+    assert type(fast._copy) is not SingleCopy
+    general.action_space.seed(3)
+    is_over = True
+    for _ in range(40):
+        action = general.action_space.sample()
+        results = []
+        for env in (fast, general):
+            result = env.reset(seed=3) if is_over else env.step(action)
+            results.append((result, env.state, env.outcome, env.frame()))
+        assert data_equivalence(*results)
+        is_over = any(results[0][0][2:4])
 
 
 # ------------------------------------------------------------ batches

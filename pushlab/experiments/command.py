@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pushlab.utils.arguments import import_optional, require
+from pushlab.utils.arguments import import_optional, require, validate_choices
 from pushlab.utils.commands import Workers, echo
 from pushlab.utils.files import read_text
 from pushlab.utils.issues import BadData, DataIssue, raise_issues
@@ -223,7 +223,8 @@ def warm(
     from pushlab.envs import ENVIRONMENTS
     from pushlab.logs.rollout import rollout
 
-    names = envs or [name for name, *_ in ENVIRONMENTS]
+    registered = [name for name, *_ in ENVIRONMENTS]
+    names = validate_choices("ENV", envs or registered, registered)
     tasks = [delayed(_run_steps)(name) for name in names]
     learners = {
         "pushlab/evalumap2-v0": agents.LinUCB,
