@@ -145,8 +145,9 @@ def one_sweep_of_policy_evaluation(sweep):
     reject_mistakes(answer, mistakes)
     require(
         is_close(sweep(np.zeros(5), pi, P, R, gamma), reward),
-        "From zeros it does not give the policy's mean reward",
-        "With V = 0 only the rewards of all actions remain, weighted by pi.",
+        "From zeros, with five states and three actions, it does not give the policy's mean reward",
+        "With V = 0 only the rewards of all actions remain, weighted by pi. "
+        "Take the numbers of states and actions from the arrays.",
     )
     require(
         is_close(answer, expected),

@@ -283,7 +283,7 @@ def the_effect_by_inverse_weighting(weighted_effect):
         "np.clip(chance, clip, 1 - clip): no chance below 0.2, and none above 0.8",
         earned=2,
     )
-    return "Inverse chances of the actual treatment, stabilised, clipped at both ends."
+    return "Inverse chances of the actual treatment, clipped at both ends."
 
 
 @check(5, points=3)

@@ -447,7 +447,7 @@ def no_more_than_n_an_hour(may_push):
         for dose in (0.0, 0.84 * n - 0.84, 0.83 * n):
             require(
                 may_push(np.array([dose]), n)[0],
-                f"For n = {n} it forbids a push at dose {dose:.2f}, where fewer than {n} can be of the last hour",
+                f"For n = {n} it forbids a push at dose {dose:.2f}, although {n} in the last hour would leave more",
                 "Each push of the last hour counts at least 2 ** (-60 / 240): the limit is n times that",
                 earned=1,
             )
