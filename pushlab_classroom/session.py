@@ -437,7 +437,9 @@ def read_csv(data, name, max_rows):
         table = pd.read_csv(text, dtype=str, keep_default_na=False)
         is_rectangular = isinstance(table.index, pd.RangeIndex)
         require(is_rectangular, "rows are longer than the header")
-        require(len(table) <= max_rows, f"it has more than {max_rows:,} rows")
+        require(
+            len(table) <= max_rows, f"it has more rows than the {max_rows:,} contexts"
+        )
     except (ValueError, csv.Error) as error:
         valid_values = (
             f"not a valid CSV table in UTF-8: {shorten(str(error).strip(), 200)}"

@@ -5,5 +5,5 @@ from pathlib import Path
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(NOTEBOOKS / "checks")]
+sys.path[:0] = [str(HERE), str(NOTEBOOKS), str(NOTEBOOKS / "checks")]
 collect_ignore = ["wrong"]  # cells of notebooks, not modules
