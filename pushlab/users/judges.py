@@ -64,6 +64,7 @@ def judge_for(user: User, model: str | None = None) -> Judge:
     """
     if model is None:
         model = "truth" if user.truth is not None else "logistic"
+    validate_choice("a judge", model, ("truth", *MODELS))
     if model != "truth":
         return _cached_judge(user.history, model)
     require(

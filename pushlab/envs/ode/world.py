@@ -309,9 +309,11 @@ class ODE(World):
         if failed >= 0:
             method = "to a tolerance" if self.dt is None else "in steps"
             state = dict(zip(self.model.names, values[failed].tolist()))
+            remedy = "" if self.dt is None else "; choose a smaller dt"
             raise ArithmeticError(
                 f"{self.model.name} could not be integrated {method} of {self._solver_limit:g} from the state {state} "
-                f"of copy {failed}. A variable changes too fast; timestep: {self.timestep:g}, config: {self.config}"
+                f"of copy {failed}. A variable changes too fast{remedy}. timestep: {self.timestep:g}, "
+                f"config: {self.config}"
             )
         return next_values, time, reward
 
