@@ -282,6 +282,34 @@ def test_seed_repeats_an_episode_and_a_running_environment_can_be_pickled(name, 
     assert data_equivalence(env.step(action), twin.step(action), exact=True)
 
 
+def test_pickled_environments_step_in_another_process(tmp_path):
+    envs = [gym.make(name) for name in IDS]
+    (tmp_path / "envs").write_bytes(pickle.dumps(envs))
+    code = """
+import pickle
+for env in pickle.load(open("envs", "rb")):
+    env.reset(seed=3)
+    env.action_space.seed(3)
+    print(env.spec.id, env.step(env.action_space.sample())[1])
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert result.stdout.count("pushlab/") == len(IDS), result.stderr
+
+
+def test_an_invalid_action_uses_no_random_numbers():
+    rewards = []
+    for mistakes in (0, 3):
+        env = gym.make("pushlab/RECEnv-v0", obs_std=0.1, disable_env_checker=True)
+        env.reset(seed=3)
+        for _ in range(mistakes):
+            with pytest.raises(ValueError, match="from 0 to 4"):
+                env.step(-1)
+        rewards.append(env.step(2))
+    assert data_equivalence(*rewards, exact=True)
+
+
 @every_id
 def test_picture_changes_with_the_state(name):
     env = gym.make(name, render_mode="rgb_array")

@@ -315,7 +315,11 @@ class Env(gym.Env):
         """Return observation, reward, terminated, truncated and info."""
         if self._is_over:
             raise ResetNeeded("no episode is running; call reset() first")
-        result = self._copy.step(action, self._uniforms.take())
+        try:
+            result = self._copy.step(action, self._uniforms.take())
+        except ValueError:  # an invalid action uses no random numbers
+            self._uniforms.position -= 1
+            raise
         self._is_over = result[2] or result[3]
         if self._get_entry:
             self.trail.append(self._get_entry(self._copy.outcome))

@@ -288,7 +288,7 @@ class Room(World):
         return {**state, **changed}, observations, answers
 
     def observe(self, state: dict) -> Any:
-        codes = state["observation"]
+        codes = state["observation"].copy()
         return codes if self.encoding == "index" else self._in_words(codes)
 
     def _in_words(self, codes):

@@ -153,6 +153,7 @@ class VectorEnv(GymVectorEnv):
             parts.append((ended, self._info_arrays(initial, None)))
             if len(ended) == self.num_envs:
                 self.state = initial
+                self.outcome = None
             else:  # the arrays of self.state are new, so they can be changed in place
                 for key, values in initial.items():
                     self.state[key][ended] = values

@@ -28,6 +28,7 @@ try:
     from numba.core.caching import NullCache
     from numba.core.compiler import CompileResult
     from numba.core.dispatcher import Dispatcher
+    from numba.core.registry import CPUDispatcher
     from numba.core.serialize import dumps
 except ImportError:  # a platform without numba
 
@@ -97,7 +98,7 @@ else:
             function.__class__ = _InnerFunction
         return function
 
-    class _InnerFunction(Dispatcher):
+    class _InnerFunction(CPUDispatcher):
         """A function that compiled loops call. Called from Python it runs uncompiled."""
 
         def __call__(self, *arguments):
