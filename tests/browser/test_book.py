@@ -70,7 +70,7 @@ CONTRASTS = r"""() => {
         const [r, g, b] = colour.map(value => linear(value / 255));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
     };
-    const kinds = ["p", "li", "h1", "h2", "td", "th", "a:not(.headerlink)", "code", "pre", "pre span", "summary",
+    const kinds = ["p", "li", "h1", "h2", "td", "th", "a:not(.headerlink, svg a)", "code", "pre", "pre span", "summary",
                    ".caption-of-cell", ".film figcaption", ".film a", ".film button", "a.start", "math",
                    "svg.map text"];
     const found = kinds.flatMap(kind => [...document.querySelectorAll(`main article :is(${kind})`)]
