@@ -317,13 +317,14 @@ def prepare(target, in_background=False):
         )
         if in_background:
             call(environment.python, "-m", "pushlab", "warm", *FIRST_ENVIRONMENTS)
+            nice = ["nice"] if shutil.which("nice") else []
             own_group = (
                 {"creationflags": subprocess.BELOW_NORMAL_PRIORITY_CLASS}
                 if WINDOWS
                 else {"start_new_session": True}
             )
             subprocess.Popen(
-                [sys.executable, "tools.py", "warm", "--workers", "1"],
+                [*nice, sys.executable, "tools.py", "warm", "--workers", "1"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -337,8 +338,7 @@ def prepare(target, in_background=False):
 def warm(*arguments):
     """Compile all loops. If it fails, loops are compiled on first use."""
     environment = Environment()
-    nice = ["nice"] if arguments and shutil.which("nice") else []
-    call(*nice, environment.python, "-m", "pushlab", "warm", *arguments)
+    call(environment.python, "-m", "pushlab", "warm", *arguments)
     environment.warm_stamp.touch()
 
 
