@@ -12,6 +12,7 @@ requires, as installed in this environment, without compiled files. An editable 
 import ast
 import json
 import re
+import subprocess
 import sys
 import tokenize
 import tomllib
@@ -87,14 +88,20 @@ def code_figures(folder):
 
 
 def page_figures(place):
-    """Return the figures of a page, or of all pages and notebooks in a folder."""
-    pages = [place] if place.is_file() else sorted(place.rglob("*.md"))
-    texts = [path.read_text(encoding="utf-8") for path in pages]
-    for path in place.glob("*.ipynb"):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        texts += [
-            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
-        ]
+    """Return the figures of a page, or of all pages and notebooks in a folder; generated ones aren't counted."""
+    command = ["git", "ls-files", "-z", place]
+    names = subprocess.check_output(command, text=True, cwd=ROOT).split("\0")
+    texts = []
+    for path in map(ROOT.joinpath, names):
+        if path.suffix == ".md":
+            texts.append(path.read_text(encoding="utf-8"))
+        elif path.suffix == ".ipynb":
+            cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+            texts += [
+                "".join(cell["source"])
+                for cell in cells
+                if cell["cell_type"] == "markdown"
+            ]
     code = r"(?ms)^```.*?^```|`[^`]*`"
     return text_figures(re.sub(code, "", text) for text in texts)
 
