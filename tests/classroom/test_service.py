@@ -236,7 +236,7 @@ def test_strangers_on_300_connections_close_none_with_a_token(tmp_path):
             assert ann.step(episode, step, ONE)[0] == 200
             assert ann.line.sock is own
         assert strangers[-60].line.sock.recv(1) == b""  # closed
-        assert strangers[-59].request("GET", "/api/games/push")[0] == 401
+        assert strangers[-30].request("GET", "/api/games/push")[0] == 401
 
 
 @pytest.mark.slow
