@@ -324,7 +324,7 @@ def prepare(target, in_background=False):
                 else {"start_new_session": True}
             )
             subprocess.Popen(
-                [*nice, sys.executable, "tools.py", "warm", "--workers", "1"],
+                [*nice, sys.executable, "tools.py", "warm", "1"],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -335,10 +335,11 @@ def prepare(target, in_background=False):
     return environment
 
 
-def warm(*arguments):
-    """Compile all loops. If it fails, loops are compiled on first use."""
+def warm(workers=None):
+    """Compile all loops in so many processes, by default one per core. If it fails, loops are compiled on first use."""
     environment = Environment()
-    call(environment.python, "-m", "pushlab", "warm", *arguments)
+    options = ["--workers", workers] if workers else []
+    call(environment.python, "-m", "pushlab", "warm", *options)
     environment.warm_stamp.touch()
 
 
@@ -511,7 +512,7 @@ SPHINX = [
 ]
 COMMANDS = {
     "lab": (lab, "open the workbook in JupyterLab; ARGS are passed to it"),
-    "warm": (warm, "compile all loops; ARGS are passed to pushlab warm"),
+    "warm": (warm, "compile all loops; ARGS=1: in so many processes"),
     "install": (
         lambda target="lab": prepare(target) and None,
         f"only install the packages for lab; ARGS={', '.join(EXTRAS)}",

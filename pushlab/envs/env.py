@@ -318,7 +318,7 @@ class Env(gym.Env):
         try:
             result = self._copy.step(action, self._uniforms.take())
         except ValueError:  # an invalid action uses no random numbers
-            self._uniforms.position -= 1
+            self._uniforms.put_back()
             raise
         self._is_over = result[2] or result[3]
         if self._get_entry:

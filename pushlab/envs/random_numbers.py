@@ -42,12 +42,16 @@ class UniformSource:
         self.position += 1
         return draws
 
+    def put_back(self) -> None:
+        """Make the next `take` return the same numbers again."""
+        self.position -= 1
+
     def take_some(self, rows: np.ndarray) -> np.ndarray:
         """Return the next numbers of the given copies, (len(rows), uniforms)."""
         if len(rows) == len(self.generators):
             return self.take()
         draws = self.take()[rows]
-        self.position -= 1
+        self.put_back()
         # The other copies keep their place in the block, so the numbers of these move up one row.
         for row in rows:
             self.block[self.position : -1, row] = self.block[self.position + 1 :, row]

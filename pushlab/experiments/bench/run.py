@@ -1,6 +1,6 @@
 """A benchmark run: agents on all tasks, their scores and reports.
 
-The folder of the results contains
+The folder of the results contains these files; `pushlab bench` adds the reports.
 
 - runs/: finished runs; the same command continues an interrupted benchmark
 - `scores.csv`: one row per agent, task and seed: score, normalised, steps. The same code gives the same file
