@@ -13,14 +13,9 @@ from pushlab.envs.credit.rules import credit_config, fit, logistic_loss, retrain
 check = Checks("10 · When the world answers back")
 
 
-@functools.cache
-def _town():
-    return gym.make("pushlab/ODE-Zika-v0", actions="box").unwrapped
-
-
 @check(1, points=2)
 def as_much_as_is_needed(my_rule):
-    town = _town()
+    town = gym.make("pushlab/ODE-Zika-v0", actions="box").unwrapped
     calm = np.array([1000.0, 0, 0, 30, 500, 0, 0])
     bad = np.array([400.0, 300, 300, 30, 9000, 900, 700])
     for state in (calm, bad):
@@ -28,7 +23,7 @@ def as_much_as_is_needed(my_rule):
         require(
             shares.shape == (4,),
             "The rule does not return four shares",
-            "np.array([0.0, 0.0, treatment, spray])",
+            "End it with return np.array([0.0, 0.0, treatment, spray])",
         )
         require(
             ((shares >= 0) & (shares <= 1)).all(),
@@ -74,8 +69,8 @@ def limit_of_the_forecasts(settles_at):
     first = settles_at(100, 0.5)
     require(
         first is not None,
-        "For epsilon 0.5 it returns None",
-        "100, 150, 175, 187.5: the steps get smaller",
+        "For epsilon 0.5 it returns nothing, but the forecasts converge",
+        "100, 150, 175, 187.5: the steps get smaller. Return the limit",
     )
     require(
         abs(first - 150) > 1e-6,
@@ -86,7 +81,7 @@ def limit_of_the_forecasts(settles_at):
         answer = settles_at(mu, epsilon)
         require(
             answer is not None,
-            f"For epsilon {epsilon} it returns None, but the forecasts converge",
+            f"For epsilon {epsilon} it returns nothing, but the forecasts converge",
             "Write down the first five forecasts for this epsilon",
             earned=1,
         )
@@ -137,8 +132,8 @@ def one_round_of_retraining(one_round):
     expected = retrain(people, theta, config)
     require(
         np.shape(answer) == (11,),
-        f"The result has shape {np.shape(answer)}",
-        "return train(moved)",
+        "It does not return eleven weights",
+        "End it with return train(moved)",
     )
     require(
         _relative_error(answer, fit(people.table, people.labels, config)) > 1e-4,
@@ -188,13 +183,13 @@ def the_stable_point(find_stable):
         config = _config(epsilon)
         require(
             answer is not None,
-            f"For epsilon {epsilon} it returns None, but retraining converges there",
+            f"For epsilon {epsilon} it returns nothing, but retraining converges there",
             "Return theta when the change is smaller than `close`; None only after the last round",
         )
         require(
             np.shape(answer) == (11,),
             "It does not return eleven weights",
-            "return theta",
+            "End it with return theta",
         )
         change = np.linalg.norm(retrain(people, np.asarray(answer), config) - answer)
         require(
@@ -252,8 +247,8 @@ def better_than_stable(less_than_stable):
     answer = less_than_stable(risk, stable.copy())
     require(
         np.shape(answer) == (11,),
-        f"The result has shape {np.shape(answer)}",
-        "Return eleven weights; in the result of `minimize` they are `.x`",
+        "It does not return eleven weights",
+        "End it with return; in the result of `minimize` the weights are `.x`",
     )
     require(
         _relative_error(answer, stable) > 1e-4,

@@ -59,8 +59,8 @@ def maintenance_from_its_definition(maintenance):
         answer = maintenance([(kind, task, float(mean)) for kind, task, mean in blocks])
         require(
             isinstance(answer, dict),
-            f"It returns a {type(answer).__name__}",
-            "Return a dict: task to number",
+            "It does not return a dict",
+            "End it with return, and a dict: task to number",
         )
         log = log_from_blocks(*((kind, task, [mean]) for kind, task, mean in blocks))
         report = lifelong_report(log, metrics=[MAINTENANCE], settings=PLAIN)
@@ -188,9 +188,10 @@ MISTAKES = {  # medians of the second study
 @check(3, points=3)
 def a_median_with_censoring(median_recovery):
     for times, follow_up_time, median, earned, description, hint in STUDIES:
-        answer = float(
-            median_recovery(np.array(times, float), np.array(follow_up_time, float))
+        answer = median_recovery(
+            np.array(times, float), np.array(follow_up_time, float)
         )
+        require(answer is not None, "It returns nothing", "End it with return np.inf")
         mistake = MISTAKES.get(answer, "") if median == 11 else ""
         require(
             is_close(answer, median),
@@ -250,8 +251,7 @@ def the_cost_of_coming_back(recovery_loss):
 
 @check(5, points=2)
 def an_agent_that_forgets_less(mine, short, usual_logs):
-    logs_by_agent = run_syllabi(short, [mine], seeds=len(usual_logs), progress=False)
-    my_logs = logs_by_agent[mine.name]
+    lives = run_syllabi(short, [mine], seeds=len(usual_logs), progress=False)
     settings = Settings(normalization="none")
     names = (MAINTENANCE, EVALUATION)
 
@@ -261,7 +261,7 @@ def an_agent_that_forgets_less(mine, short, usual_logs):
             for log in logs
         ]
 
-    my_lifetimes = lifetime_metrics(my_logs)
+    my_lifetimes = lifetime_metrics(lives[mine.name])
     usual_lifetimes = lifetime_metrics(usual_logs)
     maintenance, evaluation = (
         paired_interval(

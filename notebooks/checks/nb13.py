@@ -53,16 +53,17 @@ def a_grid_that_survives_a_failure(run_all):
     )
     require(
         sorted(failed or []) == [2, 5],
-        f"{failed} was returned",
-        "Return the cells that failed, a list",
+        "It does not return the cells that failed",
+        "End it with return failed, a list",
         earned=1,
     )
     failing.clear()
     ran.clear()
+    again = run_all(list(range(7)), run, finished)
     require(
-        not run_all(list(range(7)), run, finished) and sorted(ran) == [2, 5],
-        f"With the server back a second call ran {ran}",
-        "Only the two failed cells were missing",
+        not again and sorted(ran) == [2, 5],
+        f"With the server back a second call ran {ran} and returned {again}",
+        "Only the two failed cells were missing, and now none fails",
         earned=1,
     )
 
@@ -127,10 +128,16 @@ def the_bootstrap_by_hand(bootstrap_interval):
         "A seed is one row of the table: draw it with the runs of all users",
         earned=1,
     )
+    require(
+        np.shape(ends) == (2,),
+        "It does not return two ends",
+        "End it with return, and the two quantiles",
+        earned=1,
+    )
     means = np.array([table.mean() for table in draws])
     tails = [(means < np.min(ends)).mean(), (means > np.max(ends)).mean()]
     require(
-        np.shape(ends) == (2,) and np.allclose(tails, 0.025, atol=0.006),
+        np.allclose(tails, 0.025, atol=0.006),
         f"{tails[0]:.1%} of the results are below your interval and {tails[1]:.1%} above it",
         "Return two ends, with 2.5 % of the results beyond either",
         earned=2,
@@ -183,7 +190,11 @@ def power_by_simulation(simulated_power):
     expected = []
     for case in ((0.0, 1.0, 4), (1.0, 1.0, 5), (0.5, 1.0, 30), (-2.0, 3.0, 8)):
         rng = np.random.default_rng(11)
-        answers.append(float(simulated_power(*case, rng, studies=6000)))
+        answer = simulated_power(*case, rng, studies=6000)
+        require(
+            answer is not None, "It returns nothing", "End it with return, and a share"
+        )
+        answers.append(answer)
         expected.append(shares_found(*case))
     require(
         0 <= min(answers) and max(answers) <= 1,
@@ -212,9 +223,9 @@ def how_many_users(users_needed):
         observed = float(pilot.std(ddof=1))
         expected = estimate.runs_needed(size, cautious)
         require(
-            np.ndim(answer) == 0 and answer == int(answer),
-            f"{answer!r:.40} is not a number of users",
-            "Return an integer",
+            answer is not None and np.ndim(answer) == 0 and answer == int(answer),
+            "It does not return a number of users",
+            "End it with return, and an integer",
         )
         for mistaken, reason, hint in (
             (
@@ -238,7 +249,7 @@ def how_many_users(users_needed):
                 "Every user gets both agents: the differences are paired",
             ),
         ):
-            require(answer != mistaken or mistaken == expected, reason, hint, earned=0)
+            require(answer != mistaken or mistaken == expected, reason, hint)
         power = estimate.power(size, cautious, max(int(answer), 2))
         require(
             answer == expected,
@@ -260,15 +271,19 @@ def another_scale(reachable, sure, runs, chance):
     ):
         scores = np.asarray(reachable(runs.assign(regret_last=regret)), float)
         require(
+            scores.shape == (len(runs),),
+            "`reachable` does not return a score for each run",
+            "End it with return, and a value for each row",
+        )
+        require(
             np.allclose(scores, value),
             f"{agent} scores {scores.min():.2f} to {scores.max():.2f}",
             "A scale has two ends: subtract one, divide by the distance between them",
             earned=int(not value),
         )
     middle = runs.assign(regret_last=(best_regret + random_regret) / 2)
-    scores = np.asarray(reachable(middle), float)
     require(
-        np.allclose(scores, 0.5),
+        np.allclose(reachable(middle), 0.5),
         "A regret in the middle does not score 0.5",
         "Between its ends a scale is a straight line",
         earned=1,
