@@ -303,7 +303,7 @@ def the_td_update(td_update):
     require(
         changed.size,
         "The table did not change",
-        "Add to the entry of one state, in place.",
+        "Change one entry in place, with V[s] = … or +=.",
     )
     require(
         s in changed or s_next not in changed,
