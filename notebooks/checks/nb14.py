@@ -2,29 +2,18 @@
 
 import numpy as np
 
-from checks import Checks, is_close, reject_mistakes, require
+from checks import Checks, is_close, reject_mistakes, require, returned
 
 check = Checks("14 · A trial on a phone")
 SIZES = (8, 12, 20, 32)
 PEOPLE_NEEDED = 20  # power 0.88, and 0.58 with 12 people (600 trials)
 
 
-def _call(function, *arguments):
-    """Return the answer of a student's function, which must not be None."""
-    answer = function(*arguments)
-    require(
-        answer is not None,
-        f"`{function.__name__}` returns nothing",
-        "End it with `return …`",
-    )
-    return answer
-
-
 @check(1, points=1)
 def the_coin_under_a_budget(push_probability):
     table = [(3, 10, 0.3), (6, 24, 0.25), (1, 4, 0.25), (2, 4, 0.5)]
     for left, expected, share in table:
-        answer = _call(push_probability, left, expected)
+        answer = returned(push_probability(left, expected))
         case = f"With left = {left} and expected = {expected}"
         require(
             np.ndim(answer) == 0,
@@ -86,7 +75,7 @@ def weighted_centred_least_squares(excursion_effect):
     ones = np.ones(len(Y))
     f = np.column_stack([ones, x])
     g = np.column_stack([ones, x**3])  # without x, so that centring matters
-    answer = np.asarray(_call(excursion_effect, Y, A, p, p_tilde, f, g), float)
+    answer = np.asarray(returned(excursion_effect(Y, A, p, p_tilde, f, g)), float)
     require(
         answer.shape == (2,),
         f"For two moderators the answer has the shape {answer.shape}, not (2,)",
@@ -208,7 +197,7 @@ def an_interval_over_people(standard_errors):
     X = np.column_stack([np.ones(n), rng.normal(size=n)])
     W = rng.uniform(0.5, 2, n)
     residual = rng.normal(size=30)[person] + rng.normal(size=n)
-    answer = np.asarray(_call(standard_errors, X, W, residual, person), float)
+    answer = np.asarray(returned(standard_errors(X, W, residual, person)), float)
     require(
         answer.shape == (2,),
         f"For two columns the answer has the shape {answer.shape}, not (2,)",
@@ -285,7 +274,7 @@ def an_interval_over_people(standard_errors):
 def the_gain_curve(gain_curve):
     score = np.array([0.2, 0.9, 0.5, 0.1])
     effect = np.array([1.0, 2.0, -1.0, -2.0])
-    answer = np.asarray(_call(gain_curve, score, effect), float)
+    answer = np.asarray(returned(gain_curve(score, effect)), float)
     require(
         answer.shape in ((5,), (4,)),
         f"For four moments the answer has the shape {answer.shape}, not (5,)",
@@ -368,7 +357,7 @@ def power_and_people(power, people_needed):
         return ends[(len(calls) - 1) % len(ends)]
 
     rng = np.random.default_rng(0)
-    answer = _call(power, interval, 12, 60, rng)
+    answer = returned(power(interval, 12, 60, rng))
     require(
         len(calls) == 60,
         f"For 60 trials `interval` was called {len(calls)} times",
@@ -436,7 +425,7 @@ def power_and_people(power, people_needed):
 def no_more_than_n_an_hour(may_push):
     doses = np.array([0.1, 0.5])
     require(
-        np.shape(_call(may_push, doses, 1)) == (2,),
+        np.shape(returned(may_push(doses, 1))) == (2,),
         "For two doses it does not give two answers",
         "A comparison of the array with one number is enough: no `if`",
     )
