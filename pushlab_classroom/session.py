@@ -441,8 +441,6 @@ def read_csv(data, name, max_rows):
             len(table) <= max_rows, f"it has more rows than the {max_rows:,} contexts"
         )
     except (ValueError, csv.Error) as error:
-        valid_values = (
-            f"not a valid CSV table in UTF-8: {shorten(str(error).strip(), 200)}"
-        )
+        valid_values = f"not a valid CSV table of answers in UTF-8: {shorten(str(error).strip(), 200)}"
         raise BadData(DataIssue(name, valid_values=valid_values)) from None
     return table.fillna("")

@@ -19,6 +19,6 @@ the other. The text that it returns is printed beside the ✓:
         return "1.9: the reward now, and the discounted value of tomorrow"
 """
 
-from checks.frame import Checks, is_close, reject_mistakes, require
+from checks.frame import Checks, is_close, reject_mistakes, require, returned
 
-__all__ = ["Checks", "is_close", "reject_mistakes", "require"]
+__all__ = ["Checks", "is_close", "reject_mistakes", "require", "returned"]

@@ -36,6 +36,16 @@ def require(condition: Any, reason: str, hint: str, earned: int = 0) -> None:
         raise Rejected(reason, hint, earned)
 
 
+def returned(answer: Any) -> Any:
+    """Return the result of a student's function; reject None."""
+    require(
+        answer is not None,
+        "Your function returns nothing",
+        "End every branch of it with `return` and the result",
+    )
+    return answer
+
+
 def is_close(answer: Any, expected: Any, tolerance: float = 1e-6) -> bool:
     """Return whether numbers agree; False if their shapes differ.
 

@@ -3,7 +3,7 @@
 import gymnasium as gym
 import numpy as np
 
-from checks import Checks, is_close, reject_mistakes, require
+from checks import Checks, is_close, reject_mistakes, require, returned
 from pushlab.challenges.challenge import episode_uniforms
 from pushlab.envs.evalumap import EvalUMAP1
 from pushlab.metrics import estimate
@@ -56,7 +56,7 @@ LINKED = ["postingApp", "category", "subject"]
 def your_own_policy(my_policy, user):
     schema = user.schema.notification
     contexts = user.test.context_codes
-    sent = [my_policy(context.copy()) for context in contexts]
+    sent = [returned(my_policy(context.copy())) for context in contexts]
     require(
         all(np.shape(codes) == (len(schema.components),) for codes in sent),
         f"`my_policy` returned a {type(sent[0]).__name__}, not the codes of a notification",
@@ -118,13 +118,12 @@ def _require_existing(words, user):
     combinations = set()
     for table in (history, user.catalogue):
         combinations.update(map(tuple, table[LINKED].astype(str).values.tolist()))
-    sent = dict.fromkeys(map(tuple, words[LINKED].values.tolist()))
-    unknown = [row for row in sent if row not in combinations]
-    require(
-        not unknown,
-        f"No notification combines {' with '.join(map(repr, unknown[0] if unknown else ()))}",
-        "Each app has its own categories and subjects: choose a row of `user.catalogue`",
-    )
+    for row in map(tuple, words[LINKED].values.tolist()):
+        require(
+            row in combinations,
+            f"No notification combines {' with '.join(map(repr, row))}",
+            "Each app has its own categories and subjects: choose a row of `user.catalogue`",
+        )
 
 
 def _mean_rewards(user, codes, seeds=range(100, 110)):
@@ -176,7 +175,7 @@ class Counter(gym.Env):
 @check(3, points=2)
 def the_loop_in_your_own_words(play):
     env = Counter()
-    means = play(env, lambda observation: observation[0], 40, 3, 6)
+    means = returned(play(env, lambda observation: observation[0], 40, 3, 6))
     require(
         np.shape(means) == (3,),
         f"Three episodes gave {means!r:.60}",
@@ -261,7 +260,7 @@ def a_paired_interval(paired):
         luck = rng.normal(0, 1, n)
         ours = luck + rng.normal(0.3, 0.2, n)
         theirs = luck + rng.normal(0, 0.2, n)
-        mean, low, high = paired(ours, theirs)
+        mean, low, high = returned(paired(ours, theirs))
         expected = estimate.paired_interval(ours, theirs)
         differences = ours - theirs
         half = (high - low) / 2

@@ -1,9 +1,11 @@
 """Checks of notebook 2: trust in a judge, candidates, a rule, and results that hold under every judge."""
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 
-from checks import Checks, require
+from checks import Checks, is_close, require, returned
 from pushlab.metrics import estimate
 from pushlab.users.candidates import catalogue_candidates
 
@@ -16,22 +18,13 @@ def expected_loss(p, opened):
     return float(-np.log(np.where(opened, p, 1 - p)).mean())
 
 
-def is_close(answer, expected, tolerance=1e-6):
-    """Return whether an answer is a number close to the expected one."""
-    return (
-        np.ndim(answer) == 0
-        and np.isfinite(answer)
-        and abs(answer - expected) < tolerance
-    )
-
-
 @check(1, points=2)
 def the_log_loss_of_a_judge(log_loss):
     rng = np.random.default_rng(21)
     p = rng.uniform(0.02, 0.98, 400)
     opened = rng.random(400) < 0.4
     with np.errstate(all="ignore"):
-        answer = log_loss(p, opened)
+        answer = returned(log_loss(p, opened))
         certain = log_loss(np.array([1.0, 0.3]), np.array([False, True]))
     expected = expected_loss(p, opened)
     partial = []
@@ -93,7 +86,8 @@ def recalibration(recalibrated):
 
     opened = rng.random(4000) < past
     try:
-        answer = np.asarray(recalibrated(judged(past), opened, judged(later)), float)
+        answer = returned(recalibrated(judged(past), opened, judged(later)))
+        answer = np.asarray(answer, float)
     except IndexError as error:
         require(
             False,
@@ -161,7 +155,7 @@ def candidates_without_nonsense(candidates_from):
         + [("chat", "msg", "unknown")] * 3,
         columns=["app", "kind", "about"],
     )
-    answer = candidates_from(history.sample(frac=1, random_state=3))
+    answer = returned(candidates_from(history.sample(frac=1, random_state=3)))
     require(
         isinstance(answer, pd.DataFrame)
         and list(answer.columns) == list(history.columns),
@@ -170,30 +164,30 @@ def candidates_without_nonsense(candidates_from):
     )
     rows = [tuple(row) for row in answer.to_numpy()]
     counts = history.value_counts()
-    new = [row for row in rows if row not in counts.index]
-    require(
-        not new,
-        f"{' + '.join(new[0]) if new else ''} was never sent: it is a new combination of known values",
-        "Count whole rows, not each column by itself",
-    )
+    for row in rows:
+        require(
+            row in counts.index,
+            f"{' + '.join(row)} was never sent: it is a new combination of known values",
+            "Count whole rows, not each column by itself",
+        )
     require(
         len(set(rows)) == len(rows),
         "Some candidates occur twice",
         "Return each combination once",
     )
-    rare = [row for row in rows if counts[row] < 2]
-    require(
-        not rare,
-        f"{' + '.join(rare[0]) if rare else ''} was sent only once: it may be a mistake in the diary",
-        "Keep a combination if the whole row occurs at least `min_count` times",
-        earned=1,
-    )
-    missing = [row for row in counts.index if counts[row] >= 2 and row not in rows]
-    require(
-        not missing,
-        f"{' + '.join(missing[0]) if missing else ''} was sent more than once, but is missing",
-        "Every combination that occurs at least `min_count` times is a candidate, also from a rare app",
-    )
+    for row in rows:
+        require(
+            counts[row] >= 2,
+            f"{' + '.join(row)} was sent only once: it may be a mistake in the diary",
+            "Keep a combination if the whole row occurs at least `min_count` times",
+            earned=1,
+        )
+    for row in counts.index:
+        require(
+            counts[row] < 2 or row in rows,
+            f"{' + '.join(row)} was sent more than once, but is missing",
+            "Every combination that occurs at least `min_count` times is a candidate, also from a rare app",
+        )
     require(
         len(candidates_from(history, min_count=4)) == 1,
         "`min_count=4` changes nothing",
@@ -201,11 +195,6 @@ def candidates_without_nonsense(candidates_from):
         earned=1,
     )
     return "Only notifications that were really sent, each once."
-
-
-def codes_sent(rule, user):
-    """Return the notification codes of a rule in every test context, (contexts, components)."""
-    return np.array([rule(context) for context in user.test.context_codes])
 
 
 def truth_share(sent, truth, user):
@@ -224,18 +213,16 @@ def truth_share(sent, truth, user):
 def a_rule_of_your_own(my_rule, challenge, judges, codes):
     user = challenge.user
     contexts = user.test.context_codes
-    sent = codes_sent(my_rule, user)
+    sent = np.array([returned(my_rule(context)) for context in contexts])
     columns = list(user.catalogue)
     words = user.schema.notification.decode(sent)[columns].drop_duplicates()
     catalogue = set(map(tuple, user.catalogue.to_numpy()))
-    unknown = [
-        " + ".join(row) for row in words.to_numpy() if tuple(row) not in catalogue
-    ]
-    require(
-        not unknown,
-        f"{unknown[0] if unknown else ''} is not in the catalogue, so it cannot be sent",
-        "Take app, category and subject from one row of `noor.catalogue`",
-    )
+    for row in words.to_numpy():
+        require(
+            tuple(row) in catalogue,
+            f"{' + '.join(row)} is not in the catalogue, so it cannot be sent",
+            "Take app, category and subject from one row of `noor.catalogue`",
+        )
     require(
         len(words) > 1,
         "Your rule sends the same notification in every context",
@@ -287,12 +274,9 @@ def expected_pairs(weekly):
     sure = []
     for rates in weekly.values():
         pairs = set()
-        for better in rates:
-            for worse in rates:
-                if better != worse:
-                    gap = estimate.paired_interval(rates[better], rates[worse])
-                    if gap.low > 0:
-                        pairs.add((better, worse))
+        for better, worse in permutations(rates, 2):
+            if estimate.paired_interval(rates[better], rates[worse]).low > 0:
+                pairs.add((better, worse))
         sure.append(pairs)
     return set.intersection(*sure)
 
@@ -313,7 +297,7 @@ def agreement_of_all_judges(agreed, weekly):
     noisy = {"a": base + 0.03 + 0.15 * (-1.0) ** weeks, "b": base}
     swapped = {"a": base, "b": base + 0.02 + wobble}
     require(
-        set(agreed({"one": steady, "two": swapped})) == set(),
+        set(returned(agreed({"one": steady, "two": swapped}))) == set(),
         "Two judges have opposite orders, and you report an order",
         "Every judge has to agree",
     )

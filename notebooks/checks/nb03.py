@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from checks import Checks, is_close, reject_mistakes, require
+from checks import Checks, is_close, reject_mistakes, require, returned
 from pushlab.metrics import estimate
 
 check = Checks("3 · Challenge 2")
@@ -14,7 +14,7 @@ check = Checks("3 · Challenge 2")
 def choice_shares(choose, epsilon, values, times=4000, seed=31):
     """Return how often each candidate is chosen, as shares."""
     rng = np.random.default_rng(seed)
-    rows = [choose(values.copy(), epsilon, rng) for _ in range(times)]
+    rows = [returned(choose(values.copy(), epsilon, rng)) for _ in range(times)]
     require(
         all(
             np.ndim(row) == 0 and 0 <= row < len(values) and row == int(row)
@@ -74,12 +74,6 @@ def epsilon_greedy(choose):
     return "It sends the best, and with probability ε any candidate."
 
 
-def _require_none(found, mistakes, **options):
-    """Require a result that equals none of the usual mistakes (result, complaint, hint)."""
-    for mistake, complaint, hint in mistakes:
-        require(not np.allclose(found, mistake), complaint, hint, **options)
-
-
 def _require_bounds(upper_bounds, A, b):
     """Require bounds that are estimate plus alpha times standard deviation."""
     rows = np.random.default_rng(37).normal(size=(4, 4))
@@ -87,7 +81,8 @@ def _require_bounds(upper_bounds, A, b):
     centre = rows @ inverse @ b
     variance = np.einsum("ki,ij,kj->k", rows, inverse, rows)
     estimates, once, twice = (
-        np.asarray(upper_bounds(A, b, rows, alpha)) for alpha in (0.0, 1.0, 2.0)
+        np.asarray(returned(upper_bounds(A, b, rows, alpha)))
+        for alpha in (0.0, 1.0, 2.0)
     )
     require(
         twice.shape == (4,),
@@ -134,7 +129,7 @@ def _require_bounds(upper_bounds, A, b):
             "A grows with the data: the variance needs its inverse",
         ),
     ]
-    _require_none(twice, mistakes, earned=2)
+    reject_mistakes(twice, mistakes, earned=2)
     require(
         np.allclose(twice, centre + 2 * np.sqrt(variance)),
         "The bounds are not estimate plus alpha times standard deviation",
@@ -150,7 +145,7 @@ def update_of_linucb(update, upper_bounds):
     rewards = (rng.random(30) < 0.4).astype(float)
     A = 2 * np.eye(4)
     b = np.zeros(4)
-    answer = update(A.copy(), b.copy(), X[0], 0.0)
+    answer = returned(update(A.copy(), b.copy(), X[0], 0.0))
     require(
         isinstance(answer, tuple | list) and len(answer) == 2,
         f"`update` returned {answer!r:.40}",
@@ -180,7 +175,7 @@ def update_of_linucb(update, upper_bounds):
             "λ I is in A from the beginning: add only x xᵀ",
         ),
     ]
-    _require_none(new_A, mistakes)
+    reject_mistakes(new_A, mistakes)
     require(
         np.allclose(new_A, A + product),
         "The table added to A is not x xᵀ",
@@ -258,7 +253,7 @@ def thompsons_draw(draw):
     b = np.array([1.0, -0.5, 0.4])
     centre = np.linalg.solve(A, b)
     rng = np.random.default_rng(33)
-    answer = np.asarray(draw(A, b, 1e-12, rng))
+    answer = np.asarray(returned(draw(A, b, 1e-12, rng)))
     require(
         answer.shape == (3,),
         f"`draw` returned the shape {answer.shape}",
@@ -308,7 +303,7 @@ def the_regret_of_a_log(late_regret):
         },
         index=np.arange(402) + 1000,
     )
-    answer = late_regret(log.copy())
+    answer = returned(late_regret(log.copy()))
     regret = best - probability
     expected = {count: regret[-count:].mean() for count in (100, 101)}
     require(
@@ -374,7 +369,7 @@ def verdicts_of_a_study(verdicts, runs):
         "cem": theirs["cem"] - 0.05 + 10 * wave,
         "dan": theirs["dan"] - 0.0104 + wave,
     }
-    answer = verdicts(ours, theirs)
+    answer = returned(verdicts(ours, theirs))
     require(
         isinstance(answer, dict)
         and set(answer) == set(ours)
@@ -436,7 +431,7 @@ def slopes_of_a_loss(slopes):
     weights = np.array([[0.3, -1.2, 2.0], [0.7, 0.1, -0.4]])
     original = weights.copy()
     step = 1e-3
-    answer = np.asarray(slopes(_wavy_loss, weights, step))
+    answer = np.asarray(returned(slopes(_wavy_loss, weights, step)))
     require(
         answer.shape == weights.shape,
         f"The result has the shape {answer.shape}, the weights {weights.shape}",
@@ -508,7 +503,9 @@ def constant_regrets(epsilon):
 @check(7, points=3)
 def a_schedule_of_your_own(epsilon_at):
     try:
-        epsilons = np.array([epsilon_at(step) for step in range(STEPS)], float)
+        epsilons = np.array(
+            [returned(epsilon_at(step)) for step in range(STEPS)], float
+        )
     except ZeroDivisionError:
         require(
             False,

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from checks import Checks, is_close, require
+from checks import Checks, is_close, require, returned
 from pushlab.agents import DoNotDisturb, as_agent
 from pushlab.agents.arrivals import ACTIONS, CACHE, CHECK, DISMISS, SHOW, STAND_BY
 from pushlab.logs.push_days import evaluate_by_day
@@ -16,7 +16,7 @@ USUAL = {"opened": 1.0, "dismissed": -1.0, "missed": -1.0, "spared": 0.2}
 
 @check(1, points=1)
 def the_break_even_probability(break_even):
-    answer = float(break_even(USUAL))
+    answer = float(returned(break_even(USUAL)))
     require(
         answer > -1e-9,
         f"With the weights of this notebook it gives {answer:.3f}",
@@ -87,10 +87,10 @@ def a_plan_by_dynamic_programming(plan):
             p = rng.uniform(0, 1, 6)
             show, dismiss, expected = plan_values(p, USUAL, wait)
             immediate = np.maximum(show, dismiss)
-            V, best = plan(p, USUAL, wait)
+            V, best = returned(plan(p, USUAL, wait))
             require(
-                len(V) == len(best) == 6,
-                f"For 6 moments it gives {len(V)} values and {len(best)} actions",
+                len(V) == len(best) == len(p),
+                f"For {len(p)} moments it gives {len(V)} values and {len(best)} actions",
                 "Return one value and one action per moment.",
             )
             require(
@@ -430,7 +430,7 @@ def waits_until(hour):
 def at_most_so_many_an_hour(at_most, test_env):
     for per_hour, hour in ((1, 0), (3, 0), (2, 17)):
         policy = waits_until(hour)
-        limited = at_most(policy, per_hour)
+        limited = returned(at_most(policy, per_hour))
         for day in (60, 61, 64):
             _require_limit(test_env, day, policy, limited, per_hour)
     return (
@@ -445,7 +445,7 @@ def _require_limit(env, day, policy, limited, per_hour):
     is_over = False
     while not is_over:
         choice = policy(observation, info)
-        action = limited(observation, info)
+        action = returned(limited(observation, info))
         now = info["time"]
         within_hour = sum(now - minute < 60 for minute in shown)
         is_full = within_hour >= per_hour

@@ -3,17 +3,10 @@
 import gymnasium as gym
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, is_close, reject_mistakes, require, returned
 from pushlab.metrics import rec
 
 check = Checks("6 · A recommender whose user drifts")
-
-
-def is_close(answer, expected):
-    """Return whether numbers agree; False if their shapes differ."""
-    return np.shape(answer) == np.shape(expected) and np.allclose(
-        answer, expected, atol=1e-8
-    )
 
 
 def random_preferences(count, seed):
@@ -27,7 +20,7 @@ def effect_of_an_item(next_preference):
     item = np.array([0.6, -0.3])
     alpha = 0.5
     for preference in random_preferences(20, seed=1):
-        answer = next_preference(preference, item, alpha)
+        answer = returned(next_preference(preference, item, alpha))
         engagement = preference @ item
         require(
             np.shape(answer) == (2,),
@@ -67,7 +60,9 @@ def a_user_of_your_own(Contrary):
     gains = {}  # gain of an item from being shown, by its engagement before
     for preference in random_preferences(40, seed=2):
         for item in range(4):
-            after = model.user_preference_dynamics(preference.copy(), item, items)
+            after = returned(
+                model.user_preference_dynamics(preference.copy(), item, items)
+            )
             require(
                 is_close(np.linalg.norm(after), 1.0),
                 f"A preference has length {np.linalg.norm(after):.2f} afterwards",
@@ -77,7 +72,8 @@ def a_user_of_your_own(Contrary):
             if engagement > -0.99 * np.linalg.norm(items[item]):
                 gains[engagement] = after @ items[item] - engagement
             rewards = [
-                model.reward_function(preference.copy(), item, items) for _ in range(20)
+                returned(model.reward_function(preference.copy(), item, items))
+                for _ in range(20)
             ]
             require(
                 abs(np.mean(rewards) - engagement) < 0.1,
@@ -189,7 +185,7 @@ def importance_sampling(weights_of, weighted_mean):
     target, actions, propensities = random_log(seed=3)
     expected = target[np.arange(200), actions] / propensities
     weights = np.asarray(
-        weights_of(target.copy(), actions.copy(), propensities.copy()), float
+        returned(weights_of(target.copy(), actions.copy(), propensities.copy())), float
     )
     require(
         weights.shape != (200, 200),
@@ -206,22 +202,21 @@ def importance_sampling(weights_of, weighted_mean):
         f"The weights have shape {weights.shape}",
         "Return one weight per row",
     )
-    for mistaken, reason, hint in mistaken_weights(target, actions, propensities):
-        require(not is_close(weights, mistaken), reason, hint)
+    reject_mistakes(weights, mistaken_weights(target, actions, propensities))
     require(
         is_close(weights, expected),
         "The weights are wrong",
         "Try one row by hand: probability 0.6 under the new policy and 0.2 under the old one is a weight of 3",
     )
     rewards = np.random.default_rng(4).normal(1, 1, 200)
-    answer = weighted_mean(expected.copy(), rewards.copy())
+    answer = returned(weighted_mean(expected.copy(), rewards.copy()))
     require(
         np.ndim(answer) == 0,
         f"The weighted mean has shape {np.shape(answer)}",
         "Return one number for the log",
         earned=1,
     )
-    for mistaken, reason, hint in (
+    mistakes = (
         (
             (expected * rewards).mean(),
             "The mean is not self-normalised",
@@ -242,8 +237,8 @@ def importance_sampling(weights_of, weighted_mean):
             "It is divided twice, by the number of rows and by the sum of the weights",
             "Divide the sum of the products by the sum of the weights",
         ),
-    ):
-        require(not is_close(answer, mistaken), reason, hint, earned=1)
+    )
+    reject_mistakes(answer, mistakes, earned=1)
     require(
         is_close(answer, (expected * rewards).sum() / expected.sum()),
         f"The weighted mean is {np.round(answer, 3)}",
@@ -259,7 +254,9 @@ def the_direct_method(model_values):
     predictions = np.random.default_rng(5).normal(1, 1, target.shape)
     values = (target * predictions).sum(axis=1)
     favourite = predictions[np.arange(200), target.argmax(axis=1)]
-    answer = np.asarray(model_values(target.copy(), predictions.copy()), float)
+    answer = np.asarray(
+        returned(model_values(target.copy(), predictions.copy())), float
+    )
     require(
         not is_close(answer, values.mean()),
         "You return the mean over all contexts",
@@ -270,7 +267,7 @@ def the_direct_method(model_values):
         f"The values have shape {answer.shape}",
         "Return one value per context: sum over the actions, axis=1",
     )
-    for mistaken, reason, hint in (
+    mistakes = (
         (
             predictions.mean(axis=1),
             "Every action has the same probability",
@@ -296,8 +293,8 @@ def the_direct_method(model_values):
             "The predictions are added without the probabilities",
             "Multiply each prediction by the new policy's probability of its action",
         ),
-    ):
-        require(not is_close(answer, mistaken), reason, hint)
+    )
+    reject_mistakes(answer, mistakes)
     require(
         is_close(answer, values),
         "The values are wrong",
@@ -390,7 +387,8 @@ def doubly_robust(doubly_robust):
     ratios = rng.choice([0.25, 0.5, 1.5, 2.0], 200)
     arrays = (rewards, ratios, action_values, state_values)
     expected = state_values + ratios * (rewards - action_values)
-    answer = np.asarray(doubly_robust(*[array.copy() for array in arrays]), float)
+    answer = returned(doubly_robust(*[array.copy() for array in arrays]))
+    answer = np.asarray(answer, float)
     require(
         not is_close(answer, expected.mean()),
         "You return the mean over the log",
@@ -402,8 +400,7 @@ def doubly_robust(doubly_robust):
         f"The shape is {answer.shape}",
         "Return one number per row",
     )
-    for mistaken, reason, hint in mistakes_of_doubly_robust(*arrays):
-        require(not is_close(answer, mistaken), reason, hint)
+    reject_mistakes(answer, mistakes_of_doubly_robust(*arrays))
     require(
         is_close(answer, expected),
         "It should be: value + ratio × (reward - Q of the action taken)",
@@ -414,7 +411,7 @@ def doubly_robust(doubly_robust):
 
 @check(6, points=2)
 def how_sharp_is_too_sharp(effective_size, too_sharp, weights_at):
-    equal = effective_size(np.array([2.0] * 4))
+    equal = returned(effective_size(np.array([2.0] * 4)))
     single = effective_size(np.array([8.0, 0, 0, 0]))
     unequal = effective_size(np.array([3.0, 1.0]))
     require(
@@ -434,13 +431,13 @@ def how_sharp_is_too_sharp(effective_size, too_sharp, weights_at):
     )
     sizes = {}
     for sharpness in range(1, 12):
-        weights = weights_at(sharpness)
+        weights = returned(weights_at(sharpness))
         sizes[sharpness] = weights.sum() ** 2 / (weights**2).sum()
     for min_size in (700, 300, 20):
         expected = min(
             sharpness for sharpness, size in sizes.items() if size < min_size
         )
-        answer = too_sharp(min_size)
+        answer = returned(too_sharp(min_size))
         require(
             answer == expected,
             f"Below {min_size} episodes: your answer is sharpness {answer}, which has {sizes.get(answer, np.nan):.0f}; "
@@ -460,7 +457,7 @@ def a_wider_shelf(choose):
     shown = [[] for _ in observations]
     for _ in range(30):
         for observation, past in zip(observations, shown):
-            item = choose(observation.copy(), items.copy(), list(past))
+            item = returned(choose(observation.copy(), items.copy(), list(past)))
             require(
                 np.ndim(item) == 0 and item in range(5),
                 f"`choose` returned {item!r:.30}",

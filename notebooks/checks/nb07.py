@@ -5,7 +5,7 @@ import functools
 import gymnasium as gym
 import numpy as np
 
-from checks import Checks, reject_mistakes, require
+from checks import Checks, reject_mistakes, require, returned
 from pushlab import rollout
 from pushlab.agents import PrefilledMemoryAgent
 from pushlab.agents.memory import Placement
@@ -53,6 +53,7 @@ def diary_policy(answer, usual):
 
 @check(1, points=1)
 def trust_young_memories(best_guess):
+    returned(best_guess("desk", 0, "table"))
     answer = best_guess(None, 0, "table")
     require(
         answer == "table",
@@ -100,7 +101,7 @@ def other_rooms_other_crossings(crossing):
         (0.4, 0.1, 10),
         (0.9, 0.1, 3),
     ):
-        answer = crossing(p, moves, places)
+        answer = returned(crossing(p, moves, places))
         case = f"p_commonsense {p}, p_new_location {moves}, {places} places: {answer:.2f} steps"
         back = (1 - p) / (places - 1)
         without_return, all_places = (
@@ -153,7 +154,7 @@ def returns_with(rule, slots=4):
             memory.clear()
         memory.append(Placement(*head.split("'s "), place, now))
         if len(memory) > slots:
-            del memory[rule(list(memory), usual)]
+            del memory[returned(rule(list(memory), usual))]
         person, thing = question.split("'s ")
         places = [
             placement.place
@@ -183,7 +184,7 @@ def a_memory_rule(my_rule):
     replaced[2] = Placement("mary", "laptop", "bed", 3)
     for episodes in (memory, replaced, [memory[0], *memory[2:]]):
         before = list(episodes)
-        answer = my_rule(episodes, usual)
+        answer = returned(my_rule(episodes, usual))
         require(
             episodes == before,
             "The rule has changed the memory",

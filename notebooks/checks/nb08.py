@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from checks import Checks, require
+from checks import Checks, require, returned
 from pushlab.agents import treatment
 
 check = Checks("8 · Interventions")
@@ -54,7 +54,7 @@ def beat_both_drugs_always(my_rule):
 
 def _actions(rule, states):
     """Return the actions of a rule; reject values that are not actions."""
-    actions = [rule(state) for state in states]
+    actions = [returned(rule(state)) for state in states]
     require(
         all(np.ndim(action) == 0 and action in (0, 1, 2, 3) for action in actions),
         f"`my_rule` returned {actions[0]!r:.40}, which is not an action",
@@ -82,7 +82,7 @@ def one_iteration_of_fitted_Q_iteration(one_iteration):
         "`one_iteration` does not return a function",
         "End with `return next_Q`",
     )
-    values = np.asarray(next_Q(states))
+    values = np.asarray(returned(next_Q(states)))
     require(
         values.shape == (36, 3),
         f"The next Q of 36 states has shape {values.shape}",
@@ -188,7 +188,9 @@ def one_round_of_DAgger(one_round, states_of, fit_tree, world):
     old_labels = teacher(old)  # labelling all states again is right as well
     new = states_of(learner, starts)
     teacher_states = states_of(teacher, starts)
-    states, answers, fitted = one_round(old, old_labels, teacher, learner, starts)
+    states, answers, fitted = returned(
+        one_round(old, old_labels, teacher, learner, starts)
+    )
     examples = _examples(states, answers)
     all_states = np.vstack([old, new])
     require(
@@ -256,7 +258,7 @@ def what_if(decision_effect):
         return pd.DataFrame({"E": effectors})
 
     schedule = [1, 3, 2, 0, 1]
-    answer = decision_effect(simulate, schedule, 2, 0)
+    answer = returned(decision_effect(simulate, schedule, 2, 0))
     actual = simulate([1, 3, 2, 0, 1])["E"]
     require(
         schedule == [1, 3, 2, 0, 1],
@@ -336,9 +338,10 @@ def a_reward_of_your_own(my_reward, treated, clinic):
     def total(table):
         return float(np.sum(my_reward(table)))
 
+    rewards = returned(my_reward(_constant_days()))
     require(
-        np.shape(my_reward(_constant_days())) == (100,),
-        f"100 rows give rewards of shape {np.shape(my_reward(_constant_days()))}",
+        np.shape(rewards) == (100,),
+        f"100 rows give rewards of shape {np.shape(rewards)}",
         "Return one number per row: work with whole columns, and np.maximum instead of max",
     )
     for effectors in (20.0, 3e5):

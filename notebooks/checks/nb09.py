@@ -4,16 +4,9 @@ import itertools
 
 import numpy as np
 
-from checks import Checks, reject_mistakes, require
+from checks import Checks, is_close, reject_mistakes, require, returned
 
 check = Checks("9 · Why not? From logs to causes")
-
-
-def is_close(answer, expected, tolerance=1e-6):
-    """Return whether an answer is the expected number up to rounding; False if it is not a number."""
-    return np.ndim(answer) == 0 and bool(
-        abs(float(answer) - expected) < tolerance * (1 + abs(expected))
-    )
 
 
 @check(1, points=2)
@@ -22,7 +15,7 @@ def parts_of_the_difference(split):
     treated = rng.random(60) < 0.4
     y0 = rng.normal(50, 10, 60) + 8 * treated
     y1 = y0 - rng.uniform(1, 9, 60) - 5 * treated
-    answer = split(y0, y1, treated)
+    answer = returned(split(y0, y1, treated))
     require(
         np.shape(answer) == (2,),
         "`split` does not return two numbers",
@@ -74,7 +67,7 @@ def is_the_path_blocked(is_blocked):
             "If we adjust for nothing, only a collider blocks",
         )
         require(
-            is_blocked(path, {"b"}, arrows),
+            returned(is_blocked(path, {"b"}, arrows)),
             f"Your answer for {drawing} is open, although we adjust for b",
             "A middle that is not a collider blocks if we adjust for it",
         )
@@ -115,7 +108,7 @@ def is_the_path_blocked(is_blocked):
         "Try this one by hand, three neighbours at a time",
         earned=2,
     )
-    return "Chains, forks and colliders, and 200 paths of other graphs."
+    return "Chains, forks and colliders, and many paths of other graphs."
 
 
 def _find_mistake(is_blocked):
@@ -182,7 +175,7 @@ def _regression_effects(x, treated, outcome, intercept=True):
 @check(3, points=3)
 def the_effect_by_regression(regression_effect):
     x, _, treated, _, _, outcome = _linear_units(2, shift=2.0)
-    answer = regression_effect(x, treated, outcome)
+    answer = returned(regression_effect(x, treated, outcome))
     effects = _regression_effects(x, treated, outcome)
     require(
         np.ndim(answer) == 0,
@@ -226,7 +219,7 @@ def the_effect_by_regression(regression_effect):
     require(
         is_close(answer, effects.mean()),
         f"On simulated units it gives {answer:.2f}; two lines give {effects.mean():.2f}",
-        "Fit two lines, predict all 400 units by each, and take the mean difference",
+        "Fit two lines, predict all units by each, and take the mean difference",
     )
     return "Two lines, and the mean over all units."
 
@@ -234,7 +227,7 @@ def the_effect_by_regression(regression_effect):
 @check(4, points=3)
 def the_effect_by_inverse_weighting(weighted_effect):
     _, chance, treated, _, _, outcome = _linear_units(4)
-    answer = weighted_effect(chance, treated, outcome, clip=1e-9)
+    answer = returned(weighted_effect(chance, treated, outcome, clip=1e-9))
 
     def stabilised(weight):
         treated_mean = np.average(outcome[treated], weights=weight[treated])
@@ -292,7 +285,7 @@ def doubly_robust_with_an_interval(doubly_robust):
     _, chance, treated, m0, m1, outcome = _linear_units(6, n)
     truth = (m1 - m0).mean()
     flat = np.full(n, 20.0)
-    both = doubly_robust(m0, m1, chance, treated, outcome)
+    both = returned(doubly_robust(m0, m1, chance, treated, outcome))
     weights_only = doubly_robust(flat, flat, chance, treated, outcome)
     predictions_only = doubly_robust(m0, m1, np.full(n, 0.5), treated, outcome)
     require(
@@ -357,7 +350,9 @@ def a_weight_over_time(stabilised_weights):
     got = np.where(treated, given_all, 1 - given_all)
     usual = np.where(treated, given_drugs, 1 - given_drugs)
     answer = np.asarray(
-        stabilised_weights(treated.copy(), given_all.copy(), given_drugs.copy()),
+        returned(
+            stabilised_weights(treated.copy(), given_all.copy(), given_drugs.copy())
+        ),
         float,
     )
     factors = usual / got
@@ -423,4 +418,4 @@ def a_weight_over_time(stabilised_weights):
         f"The first patient has the weight {answer[0]:.3f}; by hand it is {expected[0]:.3f}",
         f"She was treated {treated[0].tolist()}; the factors are {factors[0].round(3).tolist()}",
     )
-    return "A product over three visits of the chances of the actual treatments."
+    return "A product over the visits of the chances of the actual treatments."

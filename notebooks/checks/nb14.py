@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checks import Checks, is_close, reject_mistakes, require
+from checks import Checks, is_close, reject_mistakes, require, returned
 
 check = Checks("14 · A trial on a phone")
 SIZES = (8, 12, 20, 32)
@@ -13,8 +13,8 @@ PEOPLE_NEEDED = 20  # power 0.88, and 0.58 with 12 people (600 trials)
 def the_coin_under_a_budget(push_probability):
     table = [(3, 10, 0.3), (6, 24, 0.25), (1, 4, 0.25), (2, 4, 0.5)]
     for left, expected, share in table:
-        answer = push_probability(left, expected)
-        case = f"With {left} pushes left and {expected} chances expected"
+        answer = returned(push_probability(left, expected))
+        case = f"With left = {left} and expected = {expected}"
         require(
             np.ndim(answer) == 0,
             f"{case} the answer is not one number",
@@ -23,26 +23,26 @@ def the_coin_under_a_budget(push_probability):
         require(
             not is_close(answer, 0.5) or is_close(share, 0.5),
             f"{case} the coin is still fair",
-            "If it is tossed with probability q at each of the chances, how many pushes are expected?",
+            "With probability q at each decision point, how many pushes are expected?",
         )
         require(
             not is_close(answer, np.clip(expected / left, 0.2, 0.8)),
             f"{case} the fraction is upside down",
-            "Few pushes for many chances make a small probability",
+            "Few pushes for many decision points make a small probability",
         )
         require(
             is_close(answer, share),
             f"{case} the probability is {answer:.3g}, not {share}",
-            "Expected pushes are probability times chances; they should use up the budget",
+            "Expected pushes are probability times decision points; they should use up the budget",
         )
     for left, expected, end in [(1, 20, 0.2), (6, 5, 0.8), (5, 1, 0.8)]:
         answer = push_probability(left, expected)
         require(
             is_close(answer, end),
-            f"With {left} left and {expected} expected the probability is {answer:.3g}, not {end}",
+            f"With left = {left} and expected = {expected} the probability is {answer:.3g}, not {end}",
             "Keep it within 0.2 and 0.8, at both ends: np.clip",
         )
-    return "The budget is spread over the chances left, and no coin is certain."
+    return "The budget is spread over the decision points left, and no coin is certain."
 
 
 def _decisions(seed, n=400):
@@ -61,11 +61,11 @@ def _decisions(seed, n=400):
     return outcome, action, p, x
 
 
-def _fit(outcome, X, weights, columns):
-    """Return the last `columns` coefficients of weighted least squares."""
+def _fit(outcome, X, weights):
+    """Return the last two coefficients of weighted least squares."""
     root = np.sqrt(weights)
     beta = np.linalg.lstsq(root[:, None] * X, root * outcome, rcond=None)[0]
-    return beta[-columns:]
+    return beta[-2:]
 
 
 @check(2, points=3)
@@ -75,7 +75,7 @@ def weighted_centred_least_squares(excursion_effect):
     ones = np.ones(len(Y))
     f = np.column_stack([ones, x])
     g = np.column_stack([ones, x**3])  # without x, so that centring matters
-    answer = np.asarray(excursion_effect(Y, A, p, p_tilde, f, g), float)
+    answer = np.asarray(returned(excursion_effect(Y, A, p, p_tilde, f, g)), float)
     require(
         answer.shape == (2,),
         f"For two moderators the answer has the shape {answer.shape}, not (2,)",
@@ -85,88 +85,85 @@ def weighted_centred_least_squares(excursion_effect):
     plain = np.column_stack([g, A[:, None] * f])
     centred = np.column_stack([g, (A - p_tilde)[:, None] * f])
     by_p = np.column_stack([g, (A - p)[:, None] * f])
-    root = np.sqrt(W)
-    twice = np.linalg.lstsq(W[:, None] * centred, W * Y, rcond=None)[0]
-    once = np.linalg.lstsq(centred, W * Y, rcond=None)[0]
     inverse = np.where(A == 1, p / p_tilde, (1 - p) / (1 - p_tilde))
     plain_inverse = np.where(A == 1, 1 / p, 1 / (1 - p))
     mistakes = [
         (
-            _fit(Y, plain, ones, 2),
+            _fit(Y, plain, ones),
             "The action is not centred, and all rows weigh the same",
             "Two changes are missing: A - p_tilde in place of A, and the weights W",
             0,
         ),
         (
-            _fit(Y, centred, ones, 2),
+            _fit(Y, centred, ones),
             "All rows still weigh the same",
             "W is p_tilde / p for a push, (1 - p_tilde) / (1 - p) for silence",
             1,
         ),
         (
-            _fit(Y, plain, W, 2),
+            _fit(Y, plain, W),
             "The action is not centred",
             "Multiply the moderators by A - p_tilde, not by A",
             1,
         ),
         (
-            _fit(Y, by_p, W, 2),
+            _fit(Y, by_p, W),
             "The action is centred at p, but the weights have already put p_tilde in its place",
             "After weighting a push has the probability p_tilde everywhere: centre there",
             1,
         ),
         (
-            _fit(Y, by_p, ones, 2),
+            _fit(Y, by_p, ones),
             "The action is centred at p, and all rows weigh the same",
             "This is another estimator. Here: weight by W, and centre at p_tilde",
             1,
         ),
         (
-            twice[-2:],
+            _fit(Y, centred, W**2),
             "The weights are squared",
             "Least squares squares each row: multiply rows by the *root* of W",
             2,
         ),
         (
-            once[-2:],
+            _fit(W * Y, centred, ones),
             "Only the outcomes are weighted",
             "Multiply the row of X as well as Y, both by the root of W",
             1,
         ),
         (
-            np.linalg.lstsq(root[:, None] * centred, Y, rcond=None)[0][-2:],
+            _fit(Y / np.sqrt(W), centred, W),
             "Only X is weighted",
             "Multiply Y as well as the row of X, both by the root of W",
             1,
         ),
         (
-            _fit(Y, centred, inverse, 2),
+            _fit(Y, centred, inverse),
             "The weights are upside down",
             "A push that was *unlikely* counts more: p is below the line",
             1,
         ),
         (
-            _fit(Y, centred, np.where(A == 1, p_tilde / p, 1.0), 2),
+            _fit(Y, centred, np.where(A == 1, p_tilde / p, 1.0)),
             "Only pushes are weighted",
             "Silence has weights, too: (1 - p_tilde) / (1 - p)",
             1,
         ),
         (
-            _fit(Y, centred, p_tilde / p, 2),
+            _fit(Y, centred, p_tilde / p),
             "Silence is weighted as if it were a push",
             "Its weight is (1 - p_tilde) / (1 - p)",
             1,
         ),
         (
-            _fit(Y, centred, plain_inverse, 2),
+            _fit(Y, centred, plain_inverse),
             "The weights have no p_tilde above the line",
             "p_tilde / p and (1 - p_tilde) / (1 - p)",
             2,
         ),
     ]
-    for result, reason, hint, earned in mistakes:
-        reject_mistakes(answer, [(result, reason, hint)], earned=earned)
-    expected = _fit(Y, centred, W, 2)
+    for *mistake, earned in mistakes:
+        reject_mistakes(answer, [mistake], earned=earned)
+    expected = _fit(Y, centred, W)
     require(
         is_close(answer, expected, 1e-5),
         f"On 400 hidden decisions it gives {np.round(answer, 3)}, not {np.round(expected, 3)}",
@@ -200,7 +197,7 @@ def an_interval_over_people(standard_errors):
     X = np.column_stack([np.ones(n), rng.normal(size=n)])
     W = rng.uniform(0.5, 2, n)
     residual = rng.normal(size=30)[person] + rng.normal(size=n)
-    answer = np.asarray(standard_errors(X, W, residual, person), float)
+    answer = np.asarray(returned(standard_errors(X, W, residual, person)), float)
     require(
         answer.shape == (2,),
         f"For two columns the answer has the shape {answer.shape}, not (2,)",
@@ -277,7 +274,7 @@ def an_interval_over_people(standard_errors):
 def the_gain_curve(gain_curve):
     score = np.array([0.2, 0.9, 0.5, 0.1])
     effect = np.array([1.0, 2.0, -1.0, -2.0])
-    answer = np.asarray(gain_curve(score, effect), float)
+    answer = np.asarray(returned(gain_curve(score, effect)), float)
     require(
         answer.shape in ((5,), (4,)),
         f"For four moments the answer has the shape {answer.shape}, not (5,)",
@@ -339,10 +336,7 @@ def the_gain_curve(gain_curve):
     rng = np.random.default_rng(2)
     score = rng.normal(size=50)
     effect = rng.normal(size=50)
-    order = sorted(range(50), key=lambda moment: -score[moment])
-    expected = [0.0]
-    for moment in order:
-        expected.append(expected[-1] + effect[moment] / 50)
+    expected = np.append(0, np.cumsum(effect[np.argsort(-score)])) / 50
     require(
         is_close(gain_curve(score.copy(), effect.copy()), expected),
         "For 50 other moments the curve is wrong",
@@ -363,7 +357,7 @@ def power_and_people(power, people_needed):
         return ends[(len(calls) - 1) % len(ends)]
 
     rng = np.random.default_rng(0)
-    answer = power(interval, 12, 60, rng)
+    answer = returned(power(interval, 12, 60, rng))
     require(
         len(calls) == 60,
         f"For 60 trials `interval` was called {len(calls)} times",
@@ -371,7 +365,7 @@ def power_and_people(power, people_needed):
     )
     require(
         all(people == 12 for people, _ in calls),
-        "The trials don't have `people` people",
+        "The simulated trials don't have `people` people",
         "Pass `people` on to `interval`",
     )
     widths = np.mean([high - low for low, high in ends])
@@ -403,7 +397,7 @@ def power_and_people(power, people_needed):
     )
     require(
         is_close(answer, 4 / 6),
-        f"With 4 of 6 intervals beside 0 the power is {answer:.3g}, not 0.667",
+        f"With 4 of 6 intervals that exclude 0 the power is {answer:.3g}, not 0.667",
         "Count the intervals that are above 0 or below 0, and divide by their number",
     )
     require(
@@ -431,7 +425,7 @@ def power_and_people(power, people_needed):
 def no_more_than_n_an_hour(may_push):
     doses = np.array([0.1, 0.5])
     require(
-        np.shape(may_push(doses, 1)) == (2,),
+        np.shape(returned(may_push(doses, 1))) == (2,),
         "For two doses it does not give two answers",
         "A comparison of the array with one number is enough: no `if`",
     )
@@ -440,14 +434,14 @@ def no_more_than_n_an_hour(may_push):
         dose = (2 ** (-ages / 240)).sum()
         require(
             not may_push(np.array([dose]), n)[0],
-            f"After {n} pushes 59 minutes ago the dose is {dose:.2f}; another push would make {n + 1} in an hour, "
-            "and yours allows it",
+            f"With n = {n} and dose {dose:.2f}, left by {n} push{'es' * (n > 1)} 59 minutes ago, it allows "
+            "another in this hour",
             "How much of a push is left after 60 minutes, at a half-life of 240?",
         )
         for dose in (0.0, 0.84 * n - 0.84, 0.83 * n):
             require(
                 may_push(np.array([dose]), n)[0],
-                f"For n = {n} it forbids a push at dose {dose:.2f}, although {n} in the last hour would leave more",
+                f"For n = {n} it forbids a push at dose {dose:.2f}, although n in the last hour would leave more",
                 "Each push of the last hour counts at least 2 ** (-60 / 240): the limit is n times that",
                 earned=1,
             )

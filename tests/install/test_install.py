@@ -69,7 +69,9 @@ def test_the_files_contain_the_project_and_nothing_else(built):
         in_sdist = {name.partition("/")[2] for name in archive.getnames()}
     assert project - in_sdist == set()
     in_wheel = set(zipfile.ZipFile(wheel).namelist())
-    library = {name for name in project if name.startswith("pushlab/")}
+    library = {
+        name for name in project if name.startswith(("pushlab/", "pushlab_classroom/"))
+    }
     library |= {f"pushlab/{name}" for name in project if name.startswith("data/")}
     assert library - in_wheel == set()
     others = {name for name in in_wheel - library if ".dist-info/" not in name}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import refresh
 import solutions
-from checks import Checks, require
+from checks import Checks, require, returned
 
 check = Checks("99 · Half")
 
@@ -14,7 +14,7 @@ check = Checks("99 · Half")
 @check(1, points=2)
 def a_half(half):
     require(callable(half), "`half` is not a function", "Begin with def half(x):")
-    require(half(4) == 2, f"half(4) is {half(4)}", "Divide by two")
+    require(returned(half(4)) == 2, f"half(4) is {half(4)}", "Divide by two")
     require(half(5) == 2.5, "half(5) is rounded", "Use / and not //", earned=1)
     return "It halves."
 
@@ -32,6 +32,11 @@ def a_half(half):
             {"half": lambda x: x.half},
             0,
             "AttributeError: 'int' object has no attribute",
+        ),
+        (
+            {"half": lambda x: None},
+            0,
+            "Your function returns nothing.\n  Hint: End every",
         ),
         ({"half": None}, 0, "`half` is still empty"),
         ({}, 0, "There is no `half` yet"),
