@@ -6,7 +6,7 @@ import gymnasium as gym
 import numpy as np
 from scipy.optimize import minimize
 
-from checks import Checks, require
+from checks import Checks, require, returned
 from pushlab.datasets.borrowers import load_borrowers
 from pushlab.envs.credit.rules import credit_config, fit, logistic_loss, retrain
 
@@ -19,11 +19,11 @@ def as_much_as_is_needed(my_rule):
     calm = np.array([1000.0, 0, 0, 30, 500, 0, 0])
     bad = np.array([400.0, 300, 300, 30, 9000, 900, 700])
     for state in (calm, bad):
-        shares = np.asarray(my_rule(state.copy()), float)
+        shares = np.asarray(returned(my_rule(state.copy())), float)
         require(
             shares.shape == (4,),
             "The rule does not return four shares",
-            "End it with return np.array([0.0, 0.0, treatment, spray])",
+            "np.array([0.0, 0.0, treatment, spray])",
         )
         require(
             ((shares >= 0) & (shares <= 1)).all(),
@@ -128,12 +128,12 @@ def one_round_of_retraining(one_round):
     people = load_borrowers()
     theta = np.random.default_rng(3).normal(0, 0.3, 11)
     config = _config(4.0)
-    answer = one_round(theta.copy(), 4.0)
+    answer = returned(one_round(theta.copy(), 4.0))
     expected = retrain(people, theta, config)
     require(
         np.shape(answer) == (11,),
         "It does not return eleven weights",
-        "End it with return train(moved)",
+        "return train(moved)",
     )
     require(
         _relative_error(answer, fit(people.table, people.labels, config)) > 1e-4,
@@ -189,7 +189,7 @@ def the_stable_point(find_stable):
         require(
             np.shape(answer) == (11,),
             "It does not return eleven weights",
-            "End it with return theta",
+            "return theta",
         )
         change = np.linalg.norm(retrain(people, np.asarray(answer), config) - answer)
         require(
@@ -244,11 +244,11 @@ def _fewer_people():
 @check(5, points=2)
 def better_than_stable(less_than_stable):
     risk, stable, least_risk = _fewer_people()
-    answer = less_than_stable(risk, stable.copy())
+    answer = returned(less_than_stable(risk, stable.copy()))
     require(
         np.shape(answer) == (11,),
         "It does not return eleven weights",
-        "End it with return; in the result of `minimize` the weights are `.x`",
+        "Return eleven weights; in the result of `minimize` they are `.x`",
     )
     require(
         _relative_error(answer, stable) > 1e-4,

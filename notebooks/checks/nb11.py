@@ -2,10 +2,15 @@
 
 import numpy as np
 
-from checks import Checks, is_close, require
+from checks import Checks, is_close, require, returned
 from pushlab.lifetimes.runner import run_syllabi
 from pushlab.metrics.estimate import paired_interval
-from pushlab.metrics.lifelong import Settings, lifelong_report, log_from_blocks
+from pushlab.metrics.lifelong import (
+    Lifetime,
+    Settings,
+    lifelong_report,
+    log_from_blocks,
+)
 
 check = Checks("11 · Did it keep what it learned?")
 PLAIN = Settings(smoothing="none", normalization="none")
@@ -58,9 +63,9 @@ def maintenance_from_its_definition(maintenance):
         """Return the wrong answer for a lifetime in words, or None if it is right."""
         answer = maintenance([(kind, task, float(mean)) for kind, task, mean in blocks])
         require(
-            isinstance(answer, dict),
-            "It does not return a dict",
-            "End it with return, and a dict: task to number",
+            isinstance(returned(answer), dict),
+            f"It returns a {type(answer).__name__}",
+            "Return a dict: task to number",
         )
         log = log_from_blocks(*((kind, task, [mean]) for kind, task, mean in blocks))
         report = lifelong_report(log, metrics=[MAINTENANCE], settings=PLAIN)
@@ -191,10 +196,9 @@ def a_median_with_censoring(median_recovery):
         answer = median_recovery(
             np.array(times, float), np.array(follow_up_time, float)
         )
-        require(answer is not None, "It returns nothing", "End it with return np.inf")
         mistake = MISTAKES.get(answer, "") if median == 11 else ""
         require(
-            is_close(answer, median),
+            is_close(returned(answer), median),
             f"{description}: the median is {median:g}, not {answer:g}{mistake}",
             hint,
             earned,
@@ -206,6 +210,7 @@ def a_median_with_censoring(median_recovery):
 def the_cost_of_coming_back(recovery_loss):
     def loss(*trainings):
         log = log_from_blocks(*(("train", task, values) for task, values in trainings))
+        returned(recovery_loss(Lifetime(log, settings=PLAIN)))
         report = lifelong_report(log, metrics=[recovery_loss], settings=PLAIN)
         return report.tasks["recovery_loss"]["A"]
 

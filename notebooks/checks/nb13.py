@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from checks import Checks, require
+from checks import Checks, require, returned
 from pushlab.metrics import estimate
 
 check = Checks("13 · From one laptop to a cluster")
@@ -128,16 +128,10 @@ def the_bootstrap_by_hand(bootstrap_interval):
         "A seed is one row of the table: draw it with the runs of all users",
         earned=1,
     )
-    require(
-        np.shape(ends) == (2,),
-        "It does not return two ends",
-        "End it with return, and the two quantiles",
-        earned=1,
-    )
     means = np.array([table.mean() for table in draws])
-    tails = [(means < np.min(ends)).mean(), (means > np.max(ends)).mean()]
+    tails = [(means < np.min(returned(ends))).mean(), (means > np.max(ends)).mean()]
     require(
-        np.allclose(tails, 0.025, atol=0.006),
+        np.shape(ends) == (2,) and np.allclose(tails, 0.025, atol=0.006),
         f"{tails[0]:.1%} of the results are below your interval and {tails[1]:.1%} above it",
         "Return two ends, with 2.5 % of the results beyond either",
         earned=2,
@@ -190,11 +184,7 @@ def power_by_simulation(simulated_power):
     expected = []
     for case in ((0.0, 1.0, 4), (1.0, 1.0, 5), (0.5, 1.0, 30), (-2.0, 3.0, 8)):
         rng = np.random.default_rng(11)
-        answer = simulated_power(*case, rng, studies=6000)
-        require(
-            answer is not None, "It returns nothing", "End it with return, and a share"
-        )
-        answers.append(answer)
+        answers.append(returned(simulated_power(*case, rng, studies=6000)))
         expected.append(shares_found(*case))
     require(
         0 <= min(answers) and max(answers) <= 1,
@@ -218,14 +208,14 @@ def how_many_users(users_needed):
     rng = np.random.default_rng(13)
     for size in (0.03, 0.1):
         pilot = rng.normal(0, 0.06, size=6)
-        answer = users_needed(size, pilot)
+        answer = returned(users_needed(size, pilot))
         cautious = estimate.pilot_spread(pilot)
         observed = float(pilot.std(ddof=1))
         expected = estimate.runs_needed(size, cautious)
         require(
-            answer is not None and np.ndim(answer) == 0 and answer == int(answer),
-            "It does not return a number of users",
-            "End it with return, and an integer",
+            np.ndim(answer) == 0 and answer == int(answer),
+            f"{answer!r:.40} is not a number of users",
+            "Return an integer",
         )
         for mistaken, reason, hint in (
             (
@@ -269,12 +259,8 @@ def another_scale(reachable, sure, runs, chance):
         (best_regret, 1.0, "An agent that always sends the best candidate"),
         (random_regret, 0.0, "An agent with the regret of the random agent"),
     ):
-        scores = np.asarray(reachable(runs.assign(regret_last=regret)), float)
-        require(
-            scores.shape == (len(runs),),
-            "`reachable` does not return a score for each run",
-            "End it with return, and a value for each row",
-        )
+        answer = returned(reachable(runs.assign(regret_last=regret)))
+        scores = np.asarray(answer, float)
         require(
             np.allclose(scores, value),
             f"{agent} scores {scores.min():.2f} to {scores.max():.2f}",
