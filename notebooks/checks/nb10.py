@@ -6,25 +6,20 @@ import gymnasium as gym
 import numpy as np
 from scipy.optimize import minimize
 
-from checks import Checks, require
+from checks import Checks, require, returned
 from pushlab.datasets.borrowers import load_borrowers
 from pushlab.envs.credit.rules import credit_config, fit, logistic_loss, retrain
 
 check = Checks("10 · When the world answers back")
 
 
-@functools.cache
-def _town():
-    return gym.make("pushlab/ODE-Zika-v0", actions="box").unwrapped
-
-
 @check(1, points=2)
 def as_much_as_is_needed(my_rule):
-    town = _town()
+    town = gym.make("pushlab/ODE-Zika-v0", actions="box").unwrapped
     calm = np.array([1000.0, 0, 0, 30, 500, 0, 0])
     bad = np.array([400.0, 300, 300, 30, 9000, 900, 700])
     for state in (calm, bad):
-        shares = np.asarray(my_rule(state.copy()), float)
+        shares = np.asarray(returned(my_rule(state.copy())), float)
         require(
             shares.shape == (4,),
             "The rule does not return four shares",
@@ -74,8 +69,8 @@ def limit_of_the_forecasts(settles_at):
     first = settles_at(100, 0.5)
     require(
         first is not None,
-        "For epsilon 0.5 it returns None",
-        "100, 150, 175, 187.5: the steps get smaller",
+        "For epsilon 0.5 it returns nothing, but the forecasts converge",
+        "100, 150, 175, 187.5: the steps get smaller. Return the limit",
     )
     require(
         abs(first - 150) > 1e-6,
@@ -86,7 +81,7 @@ def limit_of_the_forecasts(settles_at):
         answer = settles_at(mu, epsilon)
         require(
             answer is not None,
-            f"For epsilon {epsilon} it returns None, but the forecasts converge",
+            f"For epsilon {epsilon} it returns nothing, but the forecasts converge",
             "Write down the first five forecasts for this epsilon",
             earned=1,
         )
@@ -133,11 +128,11 @@ def one_round_of_retraining(one_round):
     people = load_borrowers()
     theta = np.random.default_rng(3).normal(0, 0.3, 11)
     config = _config(4.0)
-    answer = one_round(theta.copy(), 4.0)
+    answer = returned(one_round(theta.copy(), 4.0))
     expected = retrain(people, theta, config)
     require(
         np.shape(answer) == (11,),
-        f"The result has shape {np.shape(answer)}",
+        "It does not return eleven weights",
         "return train(moved)",
     )
     require(
@@ -188,7 +183,7 @@ def the_stable_point(find_stable):
         config = _config(epsilon)
         require(
             answer is not None,
-            f"For epsilon {epsilon} it returns None, but retraining converges there",
+            f"For epsilon {epsilon} it returns nothing, but retraining converges there",
             "Return theta when the change is smaller than `close`; None only after the last round",
         )
         require(
@@ -249,10 +244,10 @@ def _fewer_people():
 @check(5, points=2)
 def better_than_stable(less_than_stable):
     risk, stable, least_risk = _fewer_people()
-    answer = less_than_stable(risk, stable.copy())
+    answer = returned(less_than_stable(risk, stable.copy()))
     require(
         np.shape(answer) == (11,),
-        f"The result has shape {np.shape(answer)}",
+        "It does not return eleven weights",
         "Return eleven weights; in the result of `minimize` they are `.x`",
     )
     require(

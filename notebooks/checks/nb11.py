@@ -2,10 +2,15 @@
 
 import numpy as np
 
-from checks import Checks, is_close, require
+from checks import Checks, is_close, require, returned
 from pushlab.lifetimes.runner import run_syllabi
 from pushlab.metrics.estimate import paired_interval
-from pushlab.metrics.lifelong import Settings, lifelong_report, log_from_blocks
+from pushlab.metrics.lifelong import (
+    Lifetime,
+    Settings,
+    lifelong_report,
+    log_from_blocks,
+)
 
 check = Checks("11 · Did it keep what it learned?")
 PLAIN = Settings(smoothing="none", normalization="none")
@@ -58,7 +63,7 @@ def maintenance_from_its_definition(maintenance):
         """Return the wrong answer for a lifetime in words, or None if it is right."""
         answer = maintenance([(kind, task, float(mean)) for kind, task, mean in blocks])
         require(
-            isinstance(answer, dict),
+            isinstance(returned(answer), dict),
             f"It returns a {type(answer).__name__}",
             "Return a dict: task to number",
         )
@@ -188,12 +193,12 @@ MISTAKES = {  # medians of the second study
 @check(3, points=3)
 def a_median_with_censoring(median_recovery):
     for times, follow_up_time, median, earned, description, hint in STUDIES:
-        answer = float(
-            median_recovery(np.array(times, float), np.array(follow_up_time, float))
+        answer = median_recovery(
+            np.array(times, float), np.array(follow_up_time, float)
         )
         mistake = MISTAKES.get(answer, "") if median == 11 else ""
         require(
-            is_close(answer, median),
+            is_close(returned(answer), median),
             f"{description}: the median is {median:g}, not {answer:g}{mistake}",
             hint,
             earned,
@@ -205,6 +210,7 @@ def a_median_with_censoring(median_recovery):
 def the_cost_of_coming_back(recovery_loss):
     def loss(*trainings):
         log = log_from_blocks(*(("train", task, values) for task, values in trainings))
+        returned(recovery_loss(Lifetime(log, settings=PLAIN)))
         report = lifelong_report(log, metrics=[recovery_loss], settings=PLAIN)
         return report.tasks["recovery_loss"]["A"]
 
@@ -250,8 +256,7 @@ def the_cost_of_coming_back(recovery_loss):
 
 @check(5, points=2)
 def an_agent_that_forgets_less(mine, short, usual_logs):
-    logs_by_agent = run_syllabi(short, [mine], seeds=len(usual_logs), progress=False)
-    my_logs = logs_by_agent[mine.name]
+    lives = run_syllabi(short, [mine], seeds=len(usual_logs), progress=False)
     settings = Settings(normalization="none")
     names = (MAINTENANCE, EVALUATION)
 
@@ -261,7 +266,7 @@ def an_agent_that_forgets_less(mine, short, usual_logs):
             for log in logs
         ]
 
-    my_lifetimes = lifetime_metrics(my_logs)
+    my_lifetimes = lifetime_metrics(lives[mine.name])
     usual_lifetimes = lifetime_metrics(usual_logs)
     maintenance, evaluation = (
         paired_interval(
