@@ -13,7 +13,7 @@ history. All four use the same learner, `LinearArrivalQ` with its defaults, but 
 - one model: continues to learn
 - `restarts`: forgets everything at each change; it gets a signal of the change, but not the user's name
 - `recognises`: has a learner for each user so far, and recognises users by how much they open
-- `told`: has a learner for each user and gets the user's name: the upper limit for recognising
+- one a task: has a learner for each user and gets the user's name: the upper limit for recognising
 
 Eight more learners run with two of the four pairs (`pushlab.agents.continual`). `blockwise` approximates the regression
 of `LinearArrivalQ`. Seven learn by small steps: one unchanged, three with replay of 1, 3 or 9 answers after each new
@@ -45,7 +45,7 @@ AGENTS: dict[str, Callable[[], agents.Agent]] = {
     "one model": agents.LinearArrivalQ,
     "restarts": partial(agents.RestartingAgent, agents.LinearArrivalQ),
     "recognises": partial(agents.TaskInferringAgent, agents.LinearArrivalQ),
-    "told": partial(agents.TaskAwareAgent, agents.LinearArrivalQ),
+    "one a task": partial(agents.TaskAwareAgent, agents.LinearArrivalQ),
 }
 REMEDIES: dict[str, Callable[[], agents.Agent]] = {
     "blockwise": agents.BlockwiseArrivalQ,

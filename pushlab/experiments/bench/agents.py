@@ -18,7 +18,7 @@ iterations than in its study, and learns three times within a budget.
 - `both_memories`: episodes, of which similar ones become beliefs
 - `given_memory`: beliefs about usual places; the rest of the memory holds episodes
 - `learned_memory`: learns whether to store an episode or a belief
-- `told`: in a lifetime, a linear Q-learner for each task, given the task's name
+- `task_aware`: in a lifetime, a linear Q-learner for each task, given the task's name
 - `recognises`: in a lifetime, a linear Q-learner for each user, recognised by how much the user opens
 - `workbook`: on each system the last agent of the workbook's chapter
 
@@ -133,7 +133,7 @@ fitted_q = agent_maker(numbers=_fitted_q)
 both_memories = _memory_entrant(agents.EpisodicSemanticAgent)
 given_memory = _memory_entrant(agents.PrefilledMemoryAgent)
 learned_memory = _memory_entrant(agents.LearnedMemoryAgent)
-told = agent_maker(
+task_aware = agent_maker(
     "lifetime",
     arrivals=partial(agents.TaskAwareAgent, agents.LinearArrivalQ),
     numbers=partial(agents.TaskAwareAgent, agents.LinearQ),
@@ -148,7 +148,7 @@ def workbook(trial: Trial) -> Agent:
     if trial.task.kind == "offline":
         return offline_model(trial)
     if trial.task.kind == "lifetime":
-        return told(trial)
+        return task_aware(trial)
     makers = {
         "notifications": thompson,
         "arrivals": linear_q,
