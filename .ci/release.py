@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Check that a tag can be released: it agrees with all files that have the version, and the changelog has its section.
 
-python .ci/release.py v0.8.0                     list all disagreements (exit code 1), or confirm that there are none
-python .ci/release.py v0.8.0 --notes notes.md    and write the section, with links to the tag
+python .ci/release.py v0.9.0                     list all disagreements (exit code 1), or confirm that there are none
+python .ci/release.py v0.9.0 --notes notes.md    and write the section, with links to the tag
 """
 
 import argparse
@@ -52,7 +52,7 @@ def problems(root, tag):
     if tag != f"v{version}" or not re.fullmatch(
         r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version
     ):
-        return [f"{tag} is not the tag of a release, such as v0.8.0"]
+        return [f"{tag} is not the tag of a release, such as v0.9.0"]
     messages = [
         f"{file} has version {actual}, the tag {version}"
         for file, actual in versions(root).items()
@@ -82,7 +82,7 @@ def notes(root, tag):
 def main(arguments=None, root=ROOT):
     """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description="Check that a tag can be released.")
-    parser.add_argument("tag", help="such as v0.8.0")
+    parser.add_argument("tag", help="such as v0.9.0")
     parser.add_argument("--notes", type=Path, help="file for the changelog's section")
     options = parser.parse_args(arguments)
     if messages := problems(root, options.tag):

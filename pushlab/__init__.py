@@ -5,7 +5,7 @@ public names.
 
 >>> import pushlab
 >>> pushlab.__version__, "rollout" in dir(pushlab)
-('0.8.0', True)
+('0.9.0', True)
 """
 
 import os
@@ -24,7 +24,7 @@ import lazy_loader
 
 from pushlab.envs import register_all
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
