@@ -88,7 +88,7 @@ def elastic_weights(fisher, penalty_gradient):
     )
     require(
         np.allclose(fisher(features, 4.0), expected / 4),
-        "With a noise variance of 4 `fisher` is not a fourth",
+        "With a noise variance of 4, `fisher` is not a fourth of its value with 1",
         "Noisy answers carry less information about a weight: divide by the noise variance",
     )
     weights, anchor, importance = rng.normal(size=(3, 5))
