@@ -128,7 +128,7 @@ def elastic_weights(fisher, penalty_gradient):
             np.allclose(gradient, slope, rtol=1e-4, atol=1e-6),
             f"With strength {strength:g} the first entry is "
             f"{gradient[0]:.3f}; the slope of the penalty there is {slope[0]:.3f}",
-            "Take the derivative of strength / 2 · F · (w − w*)² by one w; which factors remain?",
+            "Take the derivative of strength / 2 · F · (w − w*)² with respect to one w; which factors remain?",
             earned=2,
         )
     return "The slope of the penalty, weight by weight."
