@@ -340,7 +340,7 @@ def mistakes_of_doubly_robust(rewards, ratios, action_values, state_values):
         (
             state_values + ratios * rewards - action_values,
             "The ratio multiplies the reward only",
-            "It weights the residual: put brackets around reward less prediction",
+            "It weights the residual: put brackets around reward minus prediction",
         ),
         (
             ratios * (state_values + residuals),
@@ -350,7 +350,7 @@ def mistakes_of_doubly_robust(rewards, ratios, action_values, state_values):
         (
             state_values - ratios * residuals,
             "The correction has the wrong sign",
-            "The residual is the reward less the prediction",
+            "The residual is the reward minus the prediction",
         ),
         (
             state_values + ratios * (rewards - state_values),

@@ -236,8 +236,8 @@ def batch_table(worlds, results):
         rows.append(row)
     return table(head, rows), wrapped(
         "The floor draws the random numbers of a step and copies arrays like its "
-        "observations, rewards and flags, and does nothing else. Any actions are taken, "
-        "and copies that end begin anew."
+        "observations, rewards and flags, and does nothing else. Actions are "
+        "arbitrary, and a copy whose episode ends starts the next one."
     )
 
 

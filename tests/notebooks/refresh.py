@@ -142,7 +142,9 @@ def describe(outputs):
                 printed in title or title.endswith(" …")
             ):  # an earlier save
                 continue
-            text = ". ".join(part for part in (title.rstrip("."), printed) if part)
+            if title and not title.endswith(("?", "!")):
+                title = title.rstrip(".") + "."
+            text = f"{title} {printed}".strip()
             metadata["alt"] = textwrap.shorten(text, MAX_ALT_LENGTH, placeholder=" …")
 
 
