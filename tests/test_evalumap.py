@@ -61,7 +61,8 @@ def test_judges_open_with_their_probability(judge):
     contexts = user.test.context_codes
     sent = judge.probability(contexts, actions)
     actual = judge.probability(contexts, user.test.notification_codes)
-    assert [info["probability"] for info in infos] == pytest.approx(sent, abs=1e-12)
+    probabilities = [info["probability"] for info in infos]
+    assert np.array(probabilities) == pytest.approx(sent, abs=1e-12)
     for name, p in (("opened", sent), ("actual", actual)):
         opens = sum(info[name] for info in infos)
         assert abs(opens - p.sum()) < 4 * np.sqrt((p * (1 - p)).sum())

@@ -222,7 +222,7 @@ def test_observations_are_chosen_and_logged():
 
     assert first(observe=("V", "T1")) == [63919, 163573]
     logs = first(observe=("V", "E"), log_observation=True)
-    assert logs == pytest.approx(np.log10([63919, 24]))
+    assert np.array(logs) == pytest.approx(np.log10([63919, 24]))
 
 
 def test_noise_changes_only_what_is_seen():
