@@ -80,7 +80,7 @@ def filter_bubble(log: pd.DataFrame, items: ArrayLike) -> pd.DataFrame:
     Returns:
         A DataFrame of env, agent, seed and episode (as far as the log has them), diversity (of the items shown), before
         and after (polarisation at the start and the end), bubble (after - before; above 0 if the preference has become
-        narrower), turned (degrees between start and end).
+        narrower), angle_from_start (degrees between start and end).
     """
     n_features = np.shape(items)[1]
     before_step = [f"obs.{k}" for k in range(n_features)]
