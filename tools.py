@@ -407,9 +407,13 @@ def lint():
         ("python", ".ci/weight.py"),
     )
     suffix = ".exe" if WINDOWS else ""
-    codes = [call(folder / (name + suffix), *arguments) for name, *arguments in checks]
-    if any(codes):
-        raise Failed("Some checks failed: see above.")
+    failed = [
+        " ".join(check)
+        for check in checks
+        if call(folder / (check[0] + suffix), *check[1:])
+    ]
+    if failed:
+        raise Failed(f"{', '.join(failed)} failed: see above.")
 
 
 def constraints():
