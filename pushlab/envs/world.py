@@ -89,7 +89,7 @@ class World:
         raise NotImplementedError
 
     def observe(self, state: dict) -> Any:
-        """Return the observations of a state."""
+        """Return the observations of a state, as new arrays: an agent can change its observation, but not the state."""
         raise NotImplementedError
 
     def reward(self, outcome: dict) -> np.ndarray:
