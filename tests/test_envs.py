@@ -16,9 +16,16 @@ from gymnasium.vector.utils import iterate
 
 from pushlab.datasets.borrowers import make_borrowers
 from pushlab.envs import ENVIRONMENTS
-from pushlab.envs.env import MAX_FRAMES, Env, SingleCopy, append_frame
+from pushlab.envs.env import (
+    MAX_FRAMES,
+    Env,
+    SingleCopy,
+    action_validator,
+    append_frame,
+)
 from pushlab.envs.room import Room
 from pushlab.envs.vector_env import VectorEnv
+from pushlab.envs.world import World
 
 pytestmark = pytest.mark.filterwarnings(
     "error",
@@ -298,16 +305,26 @@ for env in pickle.load(open("envs", "rb")):
     assert result.stdout.count("pushlab/") == len(IDS), result.stderr
 
 
-def test_an_invalid_action_uses_no_random_numbers():
-    rewards = []
+@pytest.mark.parametrize("name", ["RECEnv-v0", "RoomEnv-v0"])
+def test_an_invalid_action_uses_no_random_numbers(name):
+    episodes = []
     for mistakes in (0, 3):
-        env = gym.make("pushlab/RECEnv-v0", obs_std=0.1, disable_env_checker=True)
+        env = gym.make(f"pushlab/{name}", disable_env_checker=True)
         env.reset(seed=3)
         for _ in range(mistakes):
-            with pytest.raises(ValueError, match="from 0 to 4"):
+            with pytest.raises((TypeError, ValueError), match="got -1|from 0 to 4"):
                 env.step(-1)
-        rewards.append(env.step(2))
-    assert data_equivalence(*rewards, exact=True)
+        episodes.append(env.reset())
+    assert data_equivalence(*episodes, exact=True)
+
+
+def test_an_infinite_bound_does_not_allow_actions_beyond_the_other():
+    world = World()
+    world.action_space = spaces.Box(np.array([-np.inf]), np.ones(1), dtype=np.float64)
+    validate = action_validator(world)
+    assert validate([-1e9], 1) == -1e9
+    with pytest.raises(ValueError, match="from -inf to 1.0"):
+        validate([100.0], 1)
 
 
 @every_id

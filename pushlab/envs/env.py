@@ -139,7 +139,9 @@ def _parse_box(world, action, n):
     clipped = np.clip(array, space.low, space.high)
     excess = abs(array - clipped)
     rounding = 2 * np.finfo(np.float32).eps
-    tolerance = rounding * np.maximum(abs(space.low), abs(space.high))
+    bounds = np.abs([space.low, space.high])
+    bounds[np.isinf(bounds)] = 0  # an infinite bound allows no excess over the other
+    tolerance = rounding * bounds.max(axis=0)
     is_invalid = ~(excess <= tolerance)  # also for NaN
     if is_invalid.any():
         position = tuple(np.argwhere(is_invalid)[0])
@@ -317,7 +319,7 @@ class Env(gym.Env):
             raise ResetNeeded("no episode is running; call reset() first")
         try:
             result = self._copy.step(action, self._uniforms.take())
-        except ValueError:  # an invalid action uses no random numbers
+        except (TypeError, ValueError):  # an invalid action uses no random numbers
             self._uniforms.put_back()
             raise
         self._is_over = result[2] or result[3]

@@ -21,8 +21,8 @@ def exported_property(method: Callable) -> Callable:
 class World:
     """Dynamics of an environment as pure functions on a batch of n independent copies.
 
-    A state is a dict of arrays. Methods never change a state; they return the next one. Observations, outcomes and
-    infos are arrays, or dicts and tuples of arrays. Every array has a leading axis of length n.
+    States, outcomes and infos are dicts of arrays; observations are arrays, or dicts and tuples of arrays. Every array
+    has a leading axis of length n. Methods never change a state; they return the next one.
 
     All random numbers come from `draws`, uniform on [0, 1). The same draws give the same episode, alone or in a batch.
     `Env` and `VectorEnv` add seeding, time limits, autoreset and rendering.
