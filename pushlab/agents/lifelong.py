@@ -53,6 +53,9 @@ class RestartingAgent(LifelongAgent):
     """Creates a new learner whenever the training of a task starts. Tests use the last one.
 
     It forgets everything, so its rewards in training are those of a beginner at the task.
+
+    Args:
+        make: Function without arguments that returns a new learner.
     """
 
     name = "restarts"
@@ -63,7 +66,11 @@ class RestartingAgent(LifelongAgent):
 
 
 class TaskAwareAgent(LifelongAgent):
-    """Has a learner for each task, selected by the task's name. Tasks neither interfere nor share experience."""
+    """Has a learner for each task, selected by the task's name. Tasks neither interfere nor share experience.
+
+    Args:
+        make: Function without arguments that returns a new learner.
+    """
 
     name = "one a task"
 
@@ -100,6 +107,9 @@ class TaskInferringAgent(LifelongAgent):
     log-likelihood by `surprise`, it creates a new learner (in training only). A change of user is therefore detected
     about a day late. Users with similar fractions of opens aren't distinguished. It counts the answers of
     pushlab/push-v0; with full feedback also those to notifications that were never shown.
+
+    Args:
+        make: Function without arguments that returns a new learner.
 
     Attributes:
         window: Number of stored answers, about a day's.

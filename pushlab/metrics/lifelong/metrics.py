@@ -475,9 +475,10 @@ CONTRAST = {"transfer": ("contrast", "both")}
 def forward_transfer_ratio(life: Lifetime) -> pd.DataFrame:
     """Ratio of a task's tests after and before another task is learned, if the tested task was not learned yet.
 
-    Ratios are computed from measured values, not from normalised ones: see `for_ratios` of Lifetime. If the earlier
-    test is at 0, there is no ratio. The lifetime's value uses the first ratio of each pair of tasks, so that all pairs
-    have the same weight.
+    Ratios are computed from measured values, not from normalised ones: see `for_ratios` of Lifetime. Their zero is 0,
+    or the task's lowest value if that is below 0, or the lower end of `data_range`. If the earlier test is at this
+    zero, there is no ratio. The lifetime's value uses the first ratio of each pair of tasks, so that all pairs have the
+    same weight.
 
     >>> from pushlab.metrics.lifelong import metric_value
     >>> metric_value("forward_transfer_ratio", ("test", {"a": [10], "b": [20]}), ("train", "a", [50]),
