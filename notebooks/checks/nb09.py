@@ -112,7 +112,7 @@ def is_the_path_blocked(is_blocked):
 
 
 def _find_mistake(is_blocked):
-    """Return path, given and arrows of a random graph with a wrong answer, as text, and the right answer.
+    """Return a random case with a wrong answer, as text, and the right answer.
 
     The text is empty if no answer is wrong.
     """
