@@ -3,7 +3,8 @@
     python notebooks/checks/course.py FOLDER 02 04 ...
 
 Each named notebook becomes an assignment. FOLDER/source/NOTEBOOK/ holds the notebook without its
-solutions, with its exercises and checks marked for nbgrader, and the checks beside it.
+solutions, with its exercises and checks marked for nbgrader, and the checks beside it. Links to
+other notebooks and pages lead to the book.
 FOLDER/nbgrader_config.py is written if it is missing.
 Then, in FOLDER: `nbgrader generate_assignment NOTEBOOK`, hand out release/, collect into submitted/,
 `nbgrader autograde NOTEBOOK`, `nbgrader export`. notebooks/README.md describes every step.
@@ -15,12 +16,16 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from urllib.parse import urljoin
 
 import nbformat
 
 NOTEBOOKS = Path(__file__).resolve().parents[1]
 CHECKS = re.compile(r"^from checks\.(nb\d\d) import check$", re.MULTILINE)
 GRADED = re.compile(r"^check\.exercise\((\d+)\)$", re.MULTILINE)
+# A link to another page, but not to one that is copied along.
+LINK = re.compile(r"\]\((?!https?:|glossary\.md)([^)#]+)\.(?:ipynb|md)")
+BOOK = "https://pushlab.github.io/pushlab/notebooks/"
 CONFIG = '''"""Settings of nbgrader for this course."""
 
 c = get_config()  # noqa: F821 (nbgrader runs this file with it)
@@ -36,7 +41,7 @@ c.ExecutePreprocessor.timeout = 600        # seconds per cell
 def assignment(
     notebook: nbformat.NotebookNode, points: dict[int, int]
 ) -> nbformat.NotebookNode:
-    """Turn a notebook into an assignment, in place: mark its cells for nbgrader, remove solutions.
+    """Turn a notebook into an assignment, in place: without solutions, with marks for nbgrader and links to the book.
 
     Args:
         notebook: The notebook.
@@ -49,6 +54,8 @@ def assignment(
     exercise_count = 0
     graded = []
     for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _with_links_to_book(cell.source)
         tags = cell.metadata.get("tags", ())
         if "exercise" in tags:
             exercise_count += 1
@@ -68,6 +75,10 @@ def assignment(
             f"{exercise_count} cells are tagged exercise; there are checks for {graded} and points for {sorted(points)}"
         )
     return notebook
+
+
+def _with_links_to_book(text):
+    return LINK.sub(lambda link: f"]({urljoin(BOOK, link[1])}.html", text)
 
 
 def _is_solution(cell):
@@ -145,7 +156,11 @@ def build(
             target.parent / "checks",
             ignore=shutil.ignore_patterns("__pycache__", "course.py"),
         )
-        shutil.copy(notebooks / "glossary.md", target.parent)
+        glossary = (notebooks / "glossary.md").read_text(encoding="utf-8")
+        (target.parent / "glossary.md").write_text(
+            _with_links_to_book(glossary), encoding="utf-8"
+        )
+        shutil.copytree(notebooks / "pictures", target.parent / "pictures")
         nbformat.write(notebook, target)
     config = Path(folder, "nbgrader_config.py")
     if not config.exists():

@@ -99,7 +99,7 @@ def your_own_policy(my_policy, user):
     require(
         advantage.low > 0,
         f"Sending {name} always {'earns more' if advantage.high < 0 else 'may earn as much'}: "
-        f"your policy less that is {advantage} points per push",
+        f"your policy minus this is {advantage} points per push",
         "The gain comes from this notification, not yet from its time. In which slot is it opened least?",
         earned=2,
     )
@@ -200,7 +200,7 @@ def the_loop_in_your_own_words(play):
     require(
         env.step_count <= 6,
         pushes,
-        "Stop after `steps` pushes, also if the environment goes on",
+        "Stop after `steps` pushes, even if the environment goes on",
     )
     require(
         env.step_count == 6, pushes, "Call `env.step` in a loop, once for each push"

@@ -88,7 +88,7 @@ def elastic_weights(fisher, penalty_gradient):
     )
     require(
         np.allclose(fisher(features, 4.0), expected / 4),
-        "With a noise variance of 4 `fisher` is not a fourth",
+        "With a noise variance of 4, `fisher` is not a fourth of its value with 1",
         "Noisy answers carry less information about a weight: divide by the noise variance",
     )
     weights, anchor, importance = rng.normal(size=(3, 5))
@@ -128,7 +128,7 @@ def elastic_weights(fisher, penalty_gradient):
             np.allclose(gradient, slope, rtol=1e-4, atol=1e-6),
             f"With strength {strength:g} the first entry is "
             f"{gradient[0]:.3f}; the slope of the penalty there is {slope[0]:.3f}",
-            "Take the derivative of strength / 2 · F · (w − w*)² by one w; which factors remain?",
+            "Take the derivative of strength / 2 · F · (w − w*)² with respect to one w; which factors remain?",
             earned=2,
         )
     return "The slope of the penalty, weight by weight."

@@ -110,7 +110,7 @@ def the_semi_gradient_step(td_step):
         (
             alpha * expected * w,
             "The weights move in proportion to themselves",
-            "What is the derivative of w · x by w?",
+            "What is the derivative of w · x with respect to w?",
         ),
         (
             alpha * expected * x_next,
@@ -423,7 +423,7 @@ def the_gradient_of_a_log_probability(score):
         (
             np.outer(taken - probabilities, np.ones(4)),
             "It does not depend on the features",
-            "The derivative of theta_a · x by theta_a is x.",
+            "The derivative of theta_a · x with respect to theta_a is x.",
         ),
     )
     reject_mistakes(answer, mistakes, tolerance=1e-5)

@@ -41,6 +41,8 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 CELL_METADATA = ("tags", "jupyter", "slideshow", "numbers", "nbgrader")
 COLOURS = 256
 MAX_ALT_LENGTH = 300
+# The first line of a folded output, which JupyterLab shows.
+ANSWER = "The answer:"
 TIMEOUT = 1800  # seconds for a cell or the start of a kernel
 
 
@@ -126,8 +128,8 @@ def describe(outputs):
             lines += output.text.splitlines()
         elif text := output.get("data", {}).get("text/plain", ""):
             values.append(text)
-    guesses = ("No guess was written down", "You guessed")
-    lines = [line for line in lines if not line.startswith(guesses)]
+    unrelated = (ANSWER, "No guess was written down", "You guessed")
+    lines = [line for line in lines if not line.startswith(unrelated)]
     printed = " ".join(" ".join(lines).split())
     if not printed:
         tables = [text for text in values if not text.startswith("<")]

@@ -1,5 +1,7 @@
 """The frame of the checks, and the course folder for nbgrader."""
 
+import re
+
 import course
 import nbformat
 import numpy as np
@@ -90,6 +92,8 @@ def test_assignments_for_nbgrader_have_points_and_stubs_but_no_solutions(tmp_pat
         for exercise in exercises:
             assert exercise.code.strip() not in text, path.stem
         assert (assignment.parent / "checks" / "frame.py").is_file()
+        for file in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
+            assert (assignment.parent / file).is_file(), (path.stem, file)
     with pytest.raises(FileExistsError, match="remove its folder"):
         course.build(tmp_path, ["04"])
     with pytest.raises(FileNotFoundError, match="exactly one"):

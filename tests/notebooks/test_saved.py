@@ -58,7 +58,8 @@ def issues_of_outputs(outputs):
             if not output.metadata.get("image/png", {}).get("alt"):
                 messages.append("a picture without an alternative text")
         value = data.get("text/plain", "").strip()
-        words += output.get("text", "").strip() or BARE_REPR.sub("", value)
+        text = output.get("text", "").removeprefix(refresh.ANSWER)
+        words += text.strip() or BARE_REPR.sub("", value)
     if has_picture and not words:
         messages.append("a picture without a line of text that nbval can compare")
     return messages
@@ -80,6 +81,10 @@ def issues(notebook):
             has_guess = False
             if not cell.metadata.get("jupyter", {}).get("outputs_hidden"):
                 messages.append("the answer to a guess is not folded (outputs_hidden)")
+            if not cell.source.startswith(f'print("{refresh.ANSWER}")\n'):
+                messages.append(
+                    "the first line of a folded output gives the answer away"
+                )
         unwrapped = ast.unparse(ast.parse(solutions.MAGIC.sub("", cell.source)))
         if len(unwrapped.splitlines()) > MAX_CELL_LINES:
             messages.append(f"a long cell: {cell.source[:60]}")
