@@ -172,10 +172,20 @@ class Counter(gym.Env):
         return observation, reward, terminated, over and self.is_truncated, {}
 
 
+def _repeat(observation):
+    """Return the number that a Counter shows, the rewarded action."""
+    require(
+        not isinstance(observation, tuple),
+        "The policy gets two values, the observation and `info`",
+        "`reset` returns both: write `observation, info = env.reset(...)`",
+    )
+    return observation[0]
+
+
 @check(3, points=2)
 def the_loop_in_your_own_words(play):
     env = Counter()
-    means = returned(play(env, lambda observation: observation[0], 40, 3, 6))
+    means = returned(play(env, _repeat, 40, 3, 6))
     require(
         np.shape(means) == (3,),
         f"Three episodes gave {means!r:.60}",
@@ -226,7 +236,7 @@ def the_loop_in_your_own_words(play):
     )
     for is_truncated, word in ((False, "terminated"), (True, "truncated")):
         env = Counter(4, is_truncated)
-        means = play(env, lambda observation: observation[0], 0, 2, 6)
+        means = play(env, _repeat, 0, 2, 6)
         require(
             not env.steps_after_end,
             f"It continues after `{word}` was True",
@@ -260,9 +270,20 @@ def a_paired_interval(paired):
         luck = rng.normal(0, 1, n)
         ours = luck + rng.normal(0.3, 0.2, n)
         theirs = luck + rng.normal(0, 0.2, n)
-        mean, low, high = returned(paired(ours, theirs))
         expected = estimate.paired_interval(ours, theirs)
         differences = ours - theirs
+        answer = returned(paired(ours, theirs))
+        require(
+            np.shape(answer) == (3,),
+            "It does not return three numbers",
+            "Return the mean, the lower and the upper end",
+        )
+        require(
+            np.array_equal(ours - theirs, differences),
+            "It changes an array that it was given",
+            "Give the differences a name of their own: `d = ours - theirs`",
+        )
+        mean, low, high = answer
         half = (high - low) / 2
         require(
             low == mean or not is_close(low, expected.mean),

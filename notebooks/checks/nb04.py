@@ -27,7 +27,8 @@ def with_five_states(function, *arguments):
         require(
             False,
             f"With five states and three actions it fails: {error}",
-            "Take these numbers from the arrays; the phone's are only an example",
+            "Take these numbers from the arrays, P[s, a, s_next] and R[s, a], and look at your axes; "
+            "the phone's numbers are only an example",
         )
 
 
@@ -218,7 +219,8 @@ def value_iteration_on_other_problems(value_iteration):
         require(
             is_close(V, expected, 1e-3),
             f"On a random problem the value of a state is {expected[0]:.3f}; it gives {V[0]:.3f}",
-            "Print V after each sweep. Does it stop too early, or is gamma in the wrong place?",
+            "Print V after each sweep. Does it stop too early (after `old = V` both names mean the same "
+            "array), or is gamma in the wrong place?",
         )
         Q = R + gamma * P @ expected
         actions = np.asarray(actions, int)
@@ -246,7 +248,8 @@ def _require_stopping(value_iteration):
             is_close(V, 100 * R[:, 0], 0.01),
             f"Two states earn {rewards} at every step and stay as they are; with discount 0.99 "
             f"and `close` 1e-6 it gives {V.round(1).tolist()} instead of 100 times these rewards",
-            "Continue as long as *any* value changes, up or down: a rise must not cancel a fall",
+            "Continue until no value changes by more than `close`, up or down: a fixed number of sweeps "
+            "isn't enough, and a rise must not cancel a fall",
             earned=2,
         )
 

@@ -101,10 +101,10 @@ def is_the_path_blocked(is_blocked):
         "One blocking middle is enough, wherever it is: check the path to its end",
         earned=1,
     )
-    case = _find_mistake(is_blocked)
+    case, expected = _find_mistake(is_blocked)
     require(
-        case is None,
-        f"The answer is wrong for path, given, arrows = {case}",
+        not case,
+        f"The answer should be {expected} for path, given, arrows = {case}",
         "Try this one by hand, three neighbours at a time",
         earned=2,
     )
@@ -112,7 +112,10 @@ def is_the_path_blocked(is_blocked):
 
 
 def _find_mistake(is_blocked):
-    """Return path, given and arrows of a random graph with a wrong answer, or None."""
+    """Return a random case with a wrong answer, as text, and the right answer.
+
+    The text is empty if no answer is wrong.
+    """
     rng = np.random.default_rng(5)
     names = "pqrstu"
     for _ in range(200):
@@ -126,9 +129,10 @@ def _find_mistake(is_blocked):
         inner = [name for name in names if name not in (path[0], path[-1])]
         given = {name for name in inner if rng.random() < 0.3}
         answer = bool(is_blocked(path, set(given), list(arrows)))
-        if answer != _expected_blocked(path, given, arrows):
-            return path, sorted(given), arrows
-    return None
+        expected = _expected_blocked(path, given, arrows)
+        if answer != expected:
+            return f"{path}, set({sorted(given)}), {arrows}", expected
+    return "", None
 
 
 def _expected_blocked(path, given, arrows):
@@ -256,10 +260,19 @@ def the_effect_by_inverse_weighting(weighted_effect):
         "Divide by the sum of the weights of each arm, not by n",
         earned=1,
     )
+    e = np.clip(chance, 0.02, 0.98)
+    expected = stabilised(np.where(treated, 1 / chance, 1 / (1 - chance)))
     require(
-        is_close(answer, stabilised(np.where(treated, 1 / chance, 1 / (1 - chance)))),
-        f"Without clipping it gives {answer:.2f} on simulated units, which is not the weighted difference",
-        "1 / e for the treated, 1 / (1 - e) for the others",
+        is_close(answer, expected)
+        or not is_close(answer, stabilised(np.where(treated, 1 / e, 1 / (1 - e)))),
+        "With clip=1e-9 it clips at 0.02",
+        "Clip at the argument `clip`; 0.02 is only its default",
+        earned=2,
+    )
+    require(
+        is_close(answer, expected),
+        f"With clip=1e-9 it gives {answer:.2f} on simulated units; the weighted difference is {expected:.2f}",
+        "1 / e for the treated, 1 / (1 - e) for the others; subtract the others from the treated",
         earned=1,
     )
     clipped = weighted_effect(chance, treated, outcome, clip=0.2)
@@ -311,7 +324,7 @@ def doubly_robust_with_an_interval(doubly_robust):
     require(
         error < 0.6,
         f"With useless predictions and right chances the error is {error:.1f}",
-        "Treated: + residual / e. Others: - residual / (1 - e)",
+        "Treated: + residual / e. Others: - residual / (1 - e). A residual is observed minus predicted",
         earned=1,
     )
     # The scores are a signed weight times the residual, because both predictions are equal.
@@ -333,7 +346,7 @@ def doubly_robust_with_an_interval(doubly_robust):
     width_ratio = (high - low) / (2 * 1.96 * standard_error)
     require(
         0.9 < width_ratio < 1.1,
-        f"The interval is {width_ratio:.2g} times as wide as it should be",
+        f"The interval is {width_ratio:.3g} times as wide as it should be",
         "The standard error is the standard deviation *of the scores*, divided by the root of n",
         earned=2,
     )

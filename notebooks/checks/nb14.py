@@ -27,7 +27,7 @@ def the_coin_under_a_budget(push_probability):
         )
         require(
             not is_close(answer, np.clip(expected / left, 0.2, 0.8)),
-            f"{case} the fraction is upside down",
+            f"{case} the fraction is upside down, or min and max are swapped",
             "Few pushes for many decision points make a small probability",
         )
         require(
@@ -75,7 +75,13 @@ def weighted_centred_least_squares(excursion_effect):
     ones = np.ones(len(Y))
     f = np.column_stack([ones, x])
     g = np.column_stack([ones, x**3])  # without x, so that centring matters
-    answer = np.asarray(returned(excursion_effect(Y, A, p, p_tilde, f, g)), float)
+    answer = returned(excursion_effect(Y, A, p, p_tilde, f, g))
+    require(
+        not isinstance(answer, tuple) or all(np.ndim(part) == 0 for part in answer),
+        "It returns several arrays",
+        "`np.linalg.lstsq` returns four results: the coefficients are the first, [0]",
+    )
+    answer = np.asarray(answer, float)
     require(
         answer.shape == (2,),
         f"For two moderators the answer has the shape {answer.shape}, not (2,)",
@@ -274,7 +280,13 @@ def an_interval_over_people(standard_errors):
 def the_gain_curve(gain_curve):
     score = np.array([0.2, 0.9, 0.5, 0.1])
     effect = np.array([1.0, 2.0, -1.0, -2.0])
-    answer = np.asarray(returned(gain_curve(score, effect)), float)
+    given = effect.copy()
+    answer = np.asarray(returned(gain_curve(score, given)), float)
+    require(
+        np.array_equal(given, effect),
+        "It changes the array `effect`",
+        "Give the sorted effects a name of their own",
+    )
     require(
         answer.shape in ((5,), (4,)),
         f"For four moments the answer has the shape {answer.shape}, not (5,)",

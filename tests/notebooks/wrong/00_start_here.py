@@ -83,6 +83,21 @@ def play(env, policy, seed, episodes, steps):
     return [np.mean(sum(rewards[:end], [])) for end in range(1, episodes + 1)]
 
 
+# %% 3 · takes both values of reset for the observation
+def play(env, policy, seed, episodes, steps):
+    means = []
+    for episode in range(episodes):
+        observation = env.reset(seed=seed + episode)
+        rewards = []
+        for step in range(steps):
+            observation, reward, *over, info = env.step(policy(observation))
+            rewards.append(reward)
+            if any(over):
+                break
+        means.append(np.mean(rewards))
+    return means
+
+
 # %% 4 · not paired
 def paired(ours, theirs):
     ours = np.asarray(ours)
@@ -91,6 +106,19 @@ def paired(ours, theirs):
     half = t.ppf(0.975, len(ours) - 1) * variance**0.5
     mean = ours.mean() - theirs.mean()
     return mean, mean - half, mean + half
+
+
+# %% 4 · returns the mean and half the width
+def paired(ours, theirs):
+    gap = ours - theirs
+    return gap.mean(), t.ppf(0.975, len(gap) - 1) * gap.std(ddof=1) / len(gap) ** 0.5
+
+
+# %% 4 · subtracts in place
+def paired(ours, theirs):
+    ours -= theirs
+    half = t.ppf(0.975, len(ours) - 1) * ours.std(ddof=1) / len(ours) ** 0.5
+    return ours.mean(), ours.mean() - half, ours.mean() + half
 
 
 # %% 4 · uses 1.96 for few episodes

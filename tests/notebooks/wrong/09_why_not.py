@@ -57,6 +57,15 @@ def weighted_effect(chance, treated, outcome, clip=0.02):
     return treated_mean - np.average(outcome[~treated], weights=weight[~treated])
 
 
+# %% 4 · ignores the argument clip
+def weighted_effect(chance, treated, outcome, clip=0.02):
+    e = np.clip(chance, 0.02, 0.98)
+    weight = np.where(treated, 1 / e, 1 / (1 - e))
+    return np.average(outcome[treated], weights=weight[treated]) - np.average(
+        outcome[~treated], weights=weight[~treated]
+    )
+
+
 # %% 5 · residuals without weights
 def doubly_robust(m0, m1, chance, treated, outcome):
     scores = m1 - m0 + treated * (outcome - m1) - (1 - treated) * (outcome - m0)

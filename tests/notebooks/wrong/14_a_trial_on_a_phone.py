@@ -78,6 +78,13 @@ def excursion_effect(Y, A, p, p_tilde, f, g):
     return np.linalg.lstsq(root[:, None] * X, root * Y, rcond=None)[0][g.shape[1] :]
 
 
+# %% 2 · forgets the [0] of lstsq
+def excursion_effect(Y, A, p, p_tilde, f, g):
+    root = np.sqrt(np.where(A == 1, p_tilde / p, (1 - p_tilde) / (1 - p)))
+    X = np.column_stack([g, (A - p_tilde)[:, None] * f])
+    return np.linalg.lstsq(root[:, None] * X, root * Y, rcond=None)[g.shape[1] :]
+
+
 # %% 3 · right: a loop over people
 def standard_errors(X, W, residual, person):
     B = X.T @ (W[:, None] * X)
@@ -199,6 +206,12 @@ def gain_curve(score, effect):
 # %% 5 · no beginning
 def gain_curve(score, effect):
     return np.cumsum(effect[np.argsort(-score)]) / len(effect)
+
+
+# %% 5 · sorts in place
+def gain_curve(score, effect):
+    effect[:] = effect[np.argsort(-score)]
+    return np.append(0, effect.cumsum()) / len(effect)
 
 
 # %% 6 · right: halves per four hours
