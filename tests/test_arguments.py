@@ -91,7 +91,7 @@ def test_every_argument_and_option_of_a_world_is_checked(world):
         (
             REC,
             {"UserModel": {"alpha": 1}},
-            "UserModel by name must be one of .*; got {'alpha'",
+            "the name of UserModel must be one of .*; got None",
         ),
     ],
 )

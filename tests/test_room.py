@@ -82,7 +82,7 @@ def test_several_agents_share_the_question_and_the_mean_reward():
     _, reward, *_, info = envs.step(answers)
     assert reward == pytest.approx([1 / 3, 2 / 3])
     assert info["rewards"].tolist() == [[1, 0, 0], [1, 1, 0]]
-    with pytest.raises(ValueError, match="2 answers from each agent"):
+    with pytest.raises(ValueError, match=r"per agent \(3\) and copy \(2\)"):
         envs.step(("desk", "desk"))
 
 

@@ -302,8 +302,8 @@ class Env(gym.Env):
         self, *, seed: int | None = None, options: dict | None = None
     ) -> tuple[Any, dict]:
         """Start an episode. The same seed gives the same episode; without one the generator continues."""
-        super().reset(seed=seed)
         options = validate_options(self.world, options)
+        super().reset(seed=seed)
         if self._uniforms.generators != [self.np_random]:
             self._uniforms = UniformSource([self.np_random], self.world.uniforms)
         result = self._copy.reset(self._uniforms.take(), options)

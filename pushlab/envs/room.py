@@ -385,8 +385,10 @@ class Room(World):
         codes = []
         code_of = self.location_code.get
         longest = self._longest
-        for answers in action if self.n_agents > 1 else [action]:
-            if not isinstance(answers, (list, tuple, np.ndarray)):
+        sequences = (list, tuple, np.ndarray)
+        several = self.n_agents > 1 and isinstance(action, sequences)
+        for answers in action if several else [action]:
+            if not isinstance(answers, sequences):
                 answers = [answers]
             try:
                 # Faster than a check of each answer's type.
@@ -401,7 +403,7 @@ class Room(World):
             )
         if list(map(len, codes)) != [n] * self.n_agents:
             raise ValueError(
-                f"an action needs {n} answers from each agent ({self.n_agents} in all); got {short_repr(action)}"
+                f"an action needs one answer per agent ({self.n_agents}) and copy ({n}); got {short_repr(action)}"
             )
         return np.array(codes, np.int64).T
 

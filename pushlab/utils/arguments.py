@@ -121,7 +121,12 @@ def construct(kind: Any, arguments: Mapping[str, Any]) -> Any:
         names: dict[str, None] = {}
         for base in kind.__mro__[:-1]:
             names |= dict.fromkeys(inspect.signature(base).parameters)
-        for name in ("args", "kwargs", "arguments"):  # of any names and values
+        for name in (
+            "args",
+            "kwargs",
+            "arguments",
+            "settings",
+        ):  # of any names and values
             names.pop(name, None)
         raise TypeError(
             f"{kind.name} has no argument {match[1]!r}; its arguments: {', '.join(names) or 'none'}"

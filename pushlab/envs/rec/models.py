@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from pushlab.utils.arguments import (
+    construct,
+    require,
     short_repr,
     validate_choice,
-    validate_integer,
     validate_number,
 )
 from pushlab.utils.compiled import compiled
@@ -379,13 +380,13 @@ def build_user_model(model: Any, random_state: int, **settings: Any) -> BaseUser
     0.25
     """
     if isinstance(model, str):
-        model = MODELS[validate_choice("UserModel by name", model, MODELS)]
+        model = {"name": model}
     if isinstance(model, Mapping):
         arguments = dict(model)
         name = validate_choice(
-            "UserModel by name", arguments.pop("name", model), MODELS
+            "the name of UserModel", arguments.pop("name", None), MODELS
         )
-        model = MODELS[name](**arguments)
+        model = construct(MODELS[name], arguments)
     if isinstance(model, type) and issubclass(model, BaseUserModel):
         model = model(**settings, random_state=random_state)
     if not isinstance(model, BaseUserModel):
@@ -397,7 +398,10 @@ def build_user_model(model: Any, random_state: int, **settings: Any) -> BaseUser
         if getattr(model, name, None) is None:
             setattr(model, name, value)
         elif name.endswith("dim"):
-            validate_integer(f"{name} of UserModel", getattr(model, name), value, value)
+            require(
+                getattr(model, name) == value,
+                f"{name} of UserModel is {getattr(model, name)}, in the environment {value}",
+            )
     validate_choice("reward_type", model.reward_type, REWARD_TYPES)
     validate_number("reward_std", model.reward_std, 0)
     return model
