@@ -1,8 +1,8 @@
 """Fixtures that run JupyterLab in Chromium, to use the workbook like a student.
 
-`server` is a JupyterLab on a copy of notebooks/ without outputs, `lab` a browser page on it. It also has Notebook 7's
-pages, if that is installed. Without Chromium or
-Playwright these tests are skipped, or fail if PUSHLAB_BROWSER=required.
+`server` is a JupyterLab on a copy of notebooks/ without outputs, `lab` a browser page on it. It also has Jupyter
+Notebook 7's pages, if it is installed. Without Chromium or Playwright these tests are skipped, or fail if
+PUSHLAB_BROWSER=required.
 """
 
 import json
