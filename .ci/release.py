@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Check that a tag can be released: it agrees with all files that have the version, and the changelog has its section.
 
-python .ci/release.py v0.9.0                     list all disagreements (exit code 1), or confirm that there are none
-python .ci/release.py v0.9.0 --notes notes.md    and write the section, with links to the tag
+python .ci/release.py v1.2.3                     list all disagreements (exit code 1), or confirm that there are none
+python .ci/release.py v1.2.3 --set               before, write version and date into all files, and begin the section
+python .ci/release.py v1.2.3 --notes notes.md    and write the section, with links to the tag
 """
 
 import argparse
@@ -10,6 +11,7 @@ import json
 import re
 import sys
 import tomllib
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,6 +37,34 @@ def versions(root):
     }
 
 
+def set_version(root, version, day):
+    """Write a version and its date into all files that have them, and begin the changelog's section."""
+    files = versions(root)
+    old = files["pyproject.toml"]
+    year, month = f"{day:%Y}", f"{day:%b}".lower()
+    patterns = {
+        rf"(?<![\d.]){re.escape(old)}(?!\.?\d)": version,
+        r"(?<=^date-released: ).*": f"{day}",
+        r'(?<="publication_date": ")[^"]*': f"{day}",
+        r"(?<=^  year    = \{)\d+": year,
+        r"(?<=^  month   = )\w+": month,
+        r"(?<=last minor version \()[\d.]+": version.rpartition(".")[0],
+    }
+    pages = ["README.md", "SECURITY.md", "docs/binder.md", "docs/citing.md"]
+    paths = [root / name for name in [*files, *pages]]
+    for path in [*paths, *(root / "notebooks").glob("[0-9]*.ipynb")]:
+        text = path.read_text(encoding="utf-8")
+        if path.name == "CHANGELOG.md":
+            heading = "## [Unreleased]\n"
+            text = text.replace(heading, f"{heading}\n## [{version}] - {day}\n", 1)
+            links = rf"[Unreleased]: \1v{version}...HEAD\n[{version}]: \1v{old}...v{version}"
+            text = re.sub(r"^\[Unreleased\]: (.*/)v.*", links, text, flags=re.M)
+        else:
+            for pattern, value in patterns.items():
+                text = re.sub(pattern, value, text, flags=re.M)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def section(root, version):
     """Return (date, text) of a version's section of the changelog, or (None, "") without one."""
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -52,7 +82,7 @@ def problems(root, tag):
     if tag != f"v{version}" or not re.fullmatch(
         r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version
     ):
-        return [f"{tag} is not the tag of a release, such as v0.9.0"]
+        return [f"{tag} is not the tag of a release, such as v1.2.3"]
     messages = [
         f"{file} has version {actual}, the tag {version}"
         for file, actual in versions(root).items()
@@ -82,9 +112,12 @@ def notes(root, tag):
 def main(arguments=None, root=ROOT):
     """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description="Check that a tag can be released.")
-    parser.add_argument("tag", help="such as v0.9.0")
+    parser.add_argument("tag", help="such as v1.2.3")
+    parser.add_argument("--set", action="store_true", help="write the version")
     parser.add_argument("--notes", type=Path, help="file for the changelog's section")
     options = parser.parse_args(arguments)
+    if options.set:
+        set_version(root, options.tag.removeprefix("v"), date.today())
     if messages := problems(root, options.tag):
         print("\n".join(messages), file=sys.stderr)
         return 1

@@ -124,6 +124,34 @@ def test_only_the_tag_of_this_version_may_be_released():
         assert done.returncode == code, done.stderr
 
 
+def test_a_version_is_set_in_all_files(tmp_path):
+    for name in subprocess.check_output(
+        ["git", "ls-files"], cwd=ROOT, text=True
+    ).split():
+        if name.endswith(
+            (".md", ".ipynb", "release.py", "__init__.py", ".toml", ".cff", ".json")
+        ):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes((ROOT / name).read_bytes())
+    changelog = tmp_path / "CHANGELOG.md"
+    heading = "## [Unreleased]\n"
+    changelog.write_text(
+        read("CHANGELOG.md").replace(heading, f"{heading}\n- A change.\n")
+    )
+    command = [sys.executable, tmp_path / ".ci" / "release.py", "v9.8.7", "--set"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    old = PROJECT["version"]
+    assert (
+        f"[9.8.7]: https://github.com/pushlab/pushlab/compare/v{old}...v9.8.7\n"
+        in changelog.read_text()
+    )
+    for path in tmp_path.rglob("*.*"):
+        if path.is_file() and path != changelog:
+            assert f"v{old}" not in path.read_text(), path
+            assert f"{{{old}}}" not in path.read_text(), path
+
+
 def ranges(requirements):
     """Return {name: version range} of requirements, without pushlab's own extras."""
     parsed = [Requirement(text) for text in requirements]
