@@ -6,6 +6,8 @@ Source: the EvalUMAP 2019 challenge, which scores the outcome of the chosen noti
 notification that was really sent; the EvalUMAP 2020 challenge (gym-push 0.0.21), which added diversity and enticement.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -1,5 +1,7 @@
 """Effects of a recommender on its users: diversity of the items shown, and changes of preferences."""
 
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike

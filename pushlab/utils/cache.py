@@ -5,8 +5,6 @@ the change is undone. An edit of any source file of pushlab changes all fingerpr
 from older code. Files are written atomically and have a checksum.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import inspect

@@ -3,8 +3,6 @@
 Files are written under a temporary name in the same folder and then renamed. So a file is complete or absent.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

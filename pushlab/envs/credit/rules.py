@@ -18,8 +18,6 @@ the penalty. `penalise_bias` includes it, because the loss is strongly convex on
 requires.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any

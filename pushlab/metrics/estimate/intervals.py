@@ -1,5 +1,7 @@
 """Intervals of means, proportions, grids and times; many comparisons; and the number of runs for a difference."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -14,6 +14,8 @@ Source:
     components, Biometrics Bulletin 2(6), 110-114, for degrees of freedom of several sources.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 

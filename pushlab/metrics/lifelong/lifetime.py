@@ -75,8 +75,8 @@ class Lifetime:
             - raw: as measured
             - smoothed: training smoothed; tests unchanged, unless `settings.smooth_tests`
             - normalized: smoothed, clipped, and scaled to 0 … 100; most metrics use it
-            - for_ratios: smoothed and clipped, in the measure's unit, for divisions; relative to 0, to the task's lowest
-              value if that is below 0, or to the lower end of `data_range`
+            - for_ratios: smoothed and clipped, in the measure's unit, for divisions; relative to 0, to the lower end of
+              `data_range`, or to the task's lowest value if that is below 0
 
         regimes: DataFrame, one row per regime (a stretch of one block, task and parameters): regime, block, block_type,
             block_subtype, task, variant, params, start, count, mean, saturation, time_to_saturation, terminal,

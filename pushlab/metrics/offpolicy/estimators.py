@@ -11,6 +11,8 @@ The estimators share these arguments:
 The coverage of all intervals is 95 %.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
