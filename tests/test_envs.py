@@ -9,6 +9,7 @@ import cloudpickle
 import gymnasium as gym
 import numpy as np
 import pytest
+from comparing import is_equal
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -371,17 +372,6 @@ def test_a_fast_single_copy_plays_like_the_general_one(name, arguments):
 
 
 # ------------------------------------------------------------ batches
-
-
-def is_equal(actual, expected):
-    """Return whether nested values are equal; lists, tuples and arrays count as the same."""
-    if isinstance(actual, dict):
-        return actual.keys() == expected.keys() and all(
-            is_equal(actual[key], expected[key]) for key in actual
-        )
-    if isinstance(actual, (tuple, list)) or np.asarray(actual).dtype.kind == "O":
-        return len(actual) == len(expected) and all(map(is_equal, actual, expected))
-    return np.array_equal(actual, expected)
 
 
 def is_equal_info(actual, expected):
