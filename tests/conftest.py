@@ -125,28 +125,9 @@ def built_book(tmp_path_factory):
     book = shared / "book"
     with FileLock(shared / "book.lock"):
         if not book.exists():
-            command = [
-                sys.executable,
-                "-P",
-                "-m",
-                "sphinx",
-                "-W",
-                "--keep-going",
-                "-q",
-                "-E",
-                "-j",
-                "auto",
-            ]
-            command += [
-                "-d",
-                shared / "doctrees",
-                "-c",
-                "docs",
-                "-b",
-                "html",
-                ".",
-                shared / "unfinished",
-            ]
+            options = "-W --keep-going -q -E -j auto -c docs -b html".split()
+            command = [sys.executable, "-P", "-m", "sphinx", *options]
+            command += ["-d", shared / "doctrees", ".", shared / "unfinished"]
             built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
             assert built.returncode == 0, (
                 f"the book has warnings:\n{built.stdout}{built.stderr}"

@@ -127,6 +127,8 @@ FACTS = "head,relation,tail,weight\n"
     ("text", "issue"),
     [
         ("head,relation,tail\n", (1, "weight", None, "the column is missing")),
+        (FACTS + "cup,at,table,heavy\n", (2, "weight", "heavy", "a number, 0 or more")),
+        (FACTS + "cup,at,cup,1\n", (None, "tail", None, "every tail is also a head")),
         (FACTS + "cup,at\n", (2, None, None, "header has 4 fields and the row 2")),
         ("/a/x\ty\n", (1, None, "/a/x\ty\n", "5 fields separated by tabs")),
         ('{"cup": [1]}', (None, "cup", "[1]", "a list of edges with")),

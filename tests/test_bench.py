@@ -2,12 +2,12 @@
 
 import re
 from functools import partial
-from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
 from gymnasium.spaces import Box, Discrete
+from tables import parse_table
 from typer.testing import CliRunner
 
 from pushlab.__main__ import app
@@ -188,25 +188,21 @@ def test_the_shipped_tables_are_complete(version, tmp_path):
 # ---------------------------------------------------------------- report
 
 
-def table(text):
-    return pd.read_csv(StringIO(text), skipinitialspace=True)
-
-
-TASKS = table(
+TASKS = parse_table(
     """name,    abilities,                   random, best
        phone,   exploration,                 10,     20
        room,    memory,                      0,      1
        patient, planning exploration,        0,      8"""
 )
 TASKS["abilities"] = TASKS["abilities"].str.split()
-MINE = table(
+MINE = parse_table(
     """agent, task,  seed, score, normalised
        mine,  phone, 0,    15,    0.5
        mine,  phone, 1,    20,    1.0
        mine,  room,  0,    0.25,  0.25
        mine,  room,  1,    0,     0"""
 )
-OTHERS = table(
+OTHERS = parse_table(
     """agent,  task,    seed, score, normalised
        random, phone,   0,    10,    0
        random, phone,   1,    10,    0
@@ -215,8 +211,8 @@ OTHERS = table(
        linucb, phone,   0,    17.5,  0.75
        linucb, phone,   1,    15,    0.5"""
 )
-UNFIT = table("agent, task,    reason\n mine, patient, needs a|Box")
-FAILED = table("agent, task, seed, reason\n mine, room, 1, KeyError: 'x'")
+UNFIT = parse_table("agent, task,    reason\n mine, patient, needs a|Box")
+FAILED = parse_table("agent, task, seed, reason\n mine, room, 1, KeyError: 'x'")
 
 
 def test_the_report_has_the_numbers_worked_out_by_hand(tmp_path, monkeypatch):

@@ -155,6 +155,7 @@ def test_a_handout_has_no_answers_and_its_lecturer_scores_with_them(
     assert not (handout / "kim" / "test").exists()
     students = Challenge.load("kim", data=handout)
     lecturers = Challenge.load("kim", data=private)
+    assert students.history.engagements.equals(lecturers.history.engagements)
     pd.testing.assert_frame_equal(students.contexts, lecturers.contexts)
     monkeypatch.chdir(tmp_path)
     run("contexts", "kim", "--data", handout, "--out", "contexts.csv")

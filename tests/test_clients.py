@@ -9,6 +9,7 @@ from dataclasses import replace
 import gymnasium as gym
 import numpy as np
 import pytest
+from comparing import is_equal
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.wrappers import TimeAwareObservation
@@ -35,17 +36,6 @@ WORLDS = [
     ("pushlab/push-v0", {"user": ["mira", "omar"], "horizon": 2}),
 ]
 every_world = pytest.mark.parametrize("name, arguments", WORLDS)
-
-
-def is_equal(one, other):
-    """Return whether two results of an environment are equal, for values of any type."""
-    if isinstance(one, dict):
-        return set(one) == set(other) and all(is_equal(one[k], other[k]) for k in one)
-    if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(is_equal, one, other))
-    if isinstance(one, np.ndarray) and one.dtype == object:
-        return is_equal(one.tolist(), other.tolist())
-    return np.array_equal(one, other, equal_nan=np.asarray(one).dtype.kind == "f")
 
 
 def info_types(info):

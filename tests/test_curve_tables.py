@@ -1,10 +1,9 @@
 """Tables of curves and comparisons have means and intervals over runs, one per seed."""
 
-from io import StringIO
-
 import numpy as np
 import pandas as pd
 import pytest
+from tables import parse_table
 
 from pushlab import plots, rollout
 from pushlab.agents import RandomAgent
@@ -15,16 +14,12 @@ T1 = 12.7062
 T2 = 4.30265
 T3 = 3.18245
 
-
-LOG = pd.read_csv(
-    StringIO(
-        """agent,seed,episode,step,reward,cost,size
-           a,0,0,0,1,2,4
-           a,0,0,1,3,2,4
-           a,0,1,0,6,2,4
-           a,1,0,0,8,2,4"""
-    ),
-    skipinitialspace=True,
+LOG = parse_table(
+    """agent,seed,episode,step,reward,cost,size
+       a,0,0,0,1,2,4
+       a,0,0,1,3,2,4
+       a,0,1,0,6,2,4
+       a,1,0,0,8,2,4"""
 )
 
 

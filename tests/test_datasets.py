@@ -10,7 +10,6 @@ from pushlab import load_user
 from pushlab.challenges.challenge import Challenge
 from pushlab.datasets.reading import list_users, load_users
 from pushlab.datasets.schema import Feature, Features, Schema
-from pushlab.users.synthesis import make_user, write_private_user
 
 POSTING = "train/context_on_posting.csv"
 REMOVAL = "train/context_on_removal.csv"
@@ -57,14 +56,6 @@ def test_tags_and_new_values(ann):
     assert notifications["subject"][0] == "other"
     count = (notifications["subject"] == "other").sum()
     assert f"subject: {count} rows with a value not in the history" in user.report()
-
-
-def test_handout_has_contexts_only(tmp_path):
-    write_private_user(make_user(1, "kim", per_quarter=60), tmp_path)
-    user = load_user(tmp_path, user="kim")
-    handout = load_user(tmp_path / "handout", user="kim")
-    assert handout.history.engagements.equals(user.history.engagements)
-    assert handout.test.contexts.equals(user.test.contexts)
 
 
 # ------------------------------------------------------------------ EvalUMAP 2020

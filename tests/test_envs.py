@@ -9,6 +9,7 @@ import cloudpickle
 import gymnasium as gym
 import numpy as np
 import pytest
+from comparing import is_equal
 from gymnasium import spaces
 from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -16,13 +17,7 @@ from gymnasium.vector.utils import iterate
 
 from pushlab.datasets.borrowers import make_borrowers
 from pushlab.envs import ENVIRONMENTS
-from pushlab.envs.env import (
-    MAX_FRAMES,
-    Env,
-    SingleCopy,
-    action_validator,
-    append_frame,
-)
+from pushlab.envs.env import Env, SingleCopy, action_validator
 from pushlab.envs.room import Room
 from pushlab.envs.vector_env import VectorEnv
 from pushlab.envs.world import World
@@ -349,12 +344,6 @@ def test_batches_render_each_copy():
     assert (first != second).any()
 
 
-def test_long_episodes_keep_the_first_and_the_latest_frames():
-    frames = list(range(MAX_FRAMES))
-    append_frame(frames, MAX_FRAMES)
-    assert frames == [0, *range(2, MAX_FRAMES + 1)]
-
-
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -383,17 +372,6 @@ def test_a_fast_single_copy_plays_like_the_general_one(name, arguments):
 
 
 # ------------------------------------------------------------ batches
-
-
-def is_equal(actual, expected):
-    """Return whether nested values are equal; lists, tuples and arrays count as the same."""
-    if isinstance(actual, dict):
-        return actual.keys() == expected.keys() and all(
-            is_equal(actual[key], expected[key]) for key in actual
-        )
-    if isinstance(actual, (tuple, list)) or np.asarray(actual).dtype.kind == "O":
-        return len(actual) == len(expected) and all(map(is_equal, actual, expected))
-    return np.array_equal(actual, expected)
 
 
 def is_equal_info(actual, expected):
@@ -531,8 +509,10 @@ INVALID_ARGUMENTS = [
     ("RoomEnv-v0", {"n_people": 11}, "n_objects must be a whole number of .* from 11"),
     ("RoomEnv-v0", {"p_new_object": 1.5}, "p_new_object must be a number from 0 to 1"),
     ("RoomEnv-v0", {"p_commonsense": 1, "reference": "room-env-3"}, "both excluded"),
+    ("RECEnv-v0", {"n_users": 0}, "n_users must be a whole number, 1 or more; got 0"),
     ("RECEnv-v0", {"reward_std": np.nan}, "reward_std must be a number"),
     ("RECEnv-v0", {"UserModel": 3}, "or an instance of BaseUserModel; got 3"),
+    ("RECEnv-v0", {"UserModel": {"alpha": 1}}, "must be one of .*; got None"),
     ("RECEnv-v0", {"user_feature_vector": np.eye(100, 5)}, "row 5 is all zeros"),
     (
         "RECEnv-v0",
@@ -540,6 +520,8 @@ INVALID_ARGUMENTS = [
         "needs user_feature_dim and item_feature_dim to be equal",
     ),
     ("ODE-HIV-v0", {"config": {"lambda_9": 1.0}}, "one of lambda_1, .* 'lambda_9'"),
+    ("ODE-HIV-v0", {"config": {"d_1": -1.0}}, "d_1 must be a number from 0 to"),
+    ("ODE-HIV-v0", {"initial_state": {"T1": 1}}, "of hiv needs the variables T1, "),
     ("ODE-HIV-v0", {"interventions": {"c": [1]}}, "epsilon_1, epsilon_2; got 'c'"),
     ("ODE-HIV-v0", {"interventions": {"epsilon_1": [0, 2]}}, "from 0 to 0.7; got"),
     ("ODE-HIV-v0", {"timestep": 1e-9}, "number from 4e-05 to 400.0; got 1e-09"),
@@ -547,9 +529,11 @@ INVALID_ARGUMENTS = [
     ("ODE-Zika-v0", {"reference": "whynot"}, "None, whynot-0.12; got 'whynot'"),
     ("ODE-World3-v1", {"dt": 1.5}, "dt must be a number from 1e-06 to 1"),
     ("Credit-v0", {"config": {"eps": 1}}, "one of epsilon, .* 'eps'"),
+    ("Credit-v0", {"config": {"memory": 1}}, "memory must be True or False; got 1"),
     ("Credit-v0", {"candidates": {"a": [21.0] * 11}}, "from -20 to 20"),
     ("push-v0", {"horizon": 85}, "days of user mira, from 1 to 84"),
     ("push-v0", {"habituation": -1}, "habituation must be a number from 0 to 10"),
+    ("push-v0", {"patience": -1}, "deferrals, 0 or more"),
     ("push-v0", {"days": "autumn"}, "days must be None, 'train', 'test' or a pair"),
 ]
 

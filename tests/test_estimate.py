@@ -104,6 +104,10 @@ def test_statistics_of_scores_are_those_of_rliable():
     assert profile == pytest.approx([1.0, 0.9, 0.4, 0.15, 0.0])
 
 
+def mean_score(draws):
+    return draws.mean(axis=(-2, -1))
+
+
 # Sums of runs that are 0 or 1 are binomial, so that the bootstrap's percentiles are
 # known. They lie where the normal distribution has the tail of sqrt(n / (n - 1)) t,
 # with n - 1 degrees of freedom, or 2 (n - 1) if two tasks vary alike.
@@ -125,16 +129,12 @@ def test_stratified_intervals_end_at_expanded_percentiles(
             scores, statistic, level=level, resamples=20_000
         )
 
-    found = interval(scores, lambda draws: draws.mean(axis=(-2, -1)))
+    found = interval(scores, mean_score)
     assert found == pytest.approx((runs // 2 / runs, low, high))
     # A constant task moves the statistic and adds no uncertainty.
     more = np.column_stack([scores, np.full(runs, 7.0)])
-    found = interval(more, lambda draws: 2 * draws[..., :-1].mean(axis=(-2, -1)))
+    found = interval(more, lambda draws: 2 * mean_score(draws[..., :-1]))
     assert found == pytest.approx((2 * (runs // 2) / runs, 2 * low, 2 * high))
-
-
-def mean_score(draws):
-    return draws.mean(axis=(-2, -1))
 
 
 def test_bootstrap_intervals_agree_with_the_exact_ones_of_means():
@@ -160,7 +160,7 @@ def test_statistics_of_the_bootstrap_may_be_arrays_or_of_two_agents():
     assert several.low[2] == pytest.approx(alone.low, abs=0.04)
 
     def gap(ours, theirs):
-        return (ours - theirs).mean(axis=(-2, -1))
+        return mean_score(ours - theirs)
 
     apart = estimate.stratified_interval(OURS + 0.1, gap, OURS)
     assert apart.mean == pytest.approx(0.1)

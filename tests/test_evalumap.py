@@ -8,7 +8,7 @@ import pytest
 
 from pushlab.datasets.periods import Period
 from pushlab.datasets.reading import load_user
-from pushlab.users.judges import judge_for
+from pushlab.users.judges import judge_for, opening_threshold
 
 ID = "pushlab/evalumap1-v0"
 COLD = "pushlab/evalumap2-v0"
@@ -80,13 +80,7 @@ def test_thresholds_make_answers_certain(opening):
     env = gym.make(ID, user=user, opening=opening, actual="judge", reveal=True)
     _, actions, _, infos = run(env)
     judge = judge_for(user)
-    threshold = 0.5
-    if opening == "matched":  # the judge opens as much of the history as the user
-        history = MIRA.history
-        p = judge.probability(history.context_codes, history.notification_codes)
-        levels = np.unique(p)
-        opens = np.array([(p >= level).sum() for level in levels])
-        threshold = levels[np.abs(opens - history.opened.sum()).argmin()]
+    threshold = opening_threshold(judge, user.history, opening)
     p = judge.probability(user.test.context_codes, actions)
     assert [info["opened"] for info in infos] == (p >= threshold).tolist()
     p = judge.probability(user.test.context_codes, user.test.notification_codes)

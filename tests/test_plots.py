@@ -1,24 +1,18 @@
 """Tests of plots: each public plot has readable text and the numbers of its data."""
 
-from io import StringIO
-
 import gymnasium as gym
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from tables import parse_table
 
 from pushlab import plots, rollout
 from pushlab.agents import RandomAgent, ThompsonSampling
 from pushlab.causal import CausalData
 from pushlab.metrics import estimate
 from pushlab.metrics.lifelong import Settings, lifelong_report, log_from_blocks
-
-
-def table(text):
-    return pd.read_csv(StringIO(text), skipinitialspace=True)
-
 
 # ---------------------------------------------------------------- data
 
@@ -89,7 +83,7 @@ PHONE = [
     make_frame(2, True, subject="finance", priority="$5 or $6"),
 ]
 
-SCORES = table(
+SCORES = parse_table(
     """agent,  task,  seed, score, normalised
        mine,   phone, 0,    15,    0.5
        mine,   phone, 1,    20,    1.0
@@ -100,7 +94,7 @@ SCORES = table(
        linucb, room,  0,    0.5,   0.5
        linucb, room,  1,    0.5,   0.5"""
 )
-TASKS = table(
+TASKS = parse_table(
     """name,    unit,   random, best, abilities
        phone,   opened, 10,     20,   exploration personalisation
        room,    right,  0,      1,    memory
@@ -108,12 +102,12 @@ TASKS = table(
 )
 TASKS["abilities"] = TASKS["abilities"].str.split()
 RUNS = {"new": np.array([[0.9, 0.7], [0.8, 0.6]]), "baseline": np.zeros((2, 2))}
-EFFECTS = table(
+EFFECTS = parse_table(
     """estimator,           estimate, low,  high, truth, covers
        doubly robust,       2.1,      1.5,  2.75, 2.0,   True
        difference in means, 0.5,      0.25, 1.25, 2.0,   False"""
 )
-SIZES = table(
+SIZES = parse_table(
     """n,   estimator,     rmse, truth, covers, covers_low, covers_high
        100, doubly robust, 0.5,  2,     0.9,    0.85,       0.925
        800, doubly robust, 0.2,  2,     0.95,   0.9,        0.975"""
@@ -125,12 +119,12 @@ UNITS = CausalData(
     np.zeros(40),
     propensity=np.where(TREATED, 0.72, 0.31),
 )
-VALUES = table(
+VALUES = parse_table(
     """estimator,     value, low,  high
        naive,         0.5,   0.25, 0.75
        doubly robust, 0.9,   0.6,  1.3"""
 )
-CURVES = table(
+CURVES = parse_table(
     """user, agent,    step, opened, opened_low, opened_high, reachable
        noor, Thompson, 100,  0.25,   0.125,      0.375,       0.9
        noor, Thompson, 200,  0.5,    0.4,        0.625,       0.9

@@ -145,7 +145,6 @@ def test_the_same_seed_gives_the_same_log():
             {"colour": "red"},
             "keyword must be one of progress, .*got 'colour'",
         ),
-        (lambda observation: None, {}, "returned nothing"),
         (RandomAgent, {}, r"pass an instance: RandomAgent\(\)"),
     ],
 )

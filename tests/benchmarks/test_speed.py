@@ -10,6 +10,7 @@ import sys
 import gymnasium as gym
 import numpy as np
 import pytest
+from cases import made_up_user
 
 import pushlab  # noqa: F401
 
@@ -33,18 +34,11 @@ def test_import(benchmark, modules):
     benchmark.extra_info["import_seconds"] = round(float(np.min(seconds)), 4)
 
 
-def test_challenge(benchmark, tmp_path):
+def test_challenge(benchmark):
     """Measure a cold-start episode of about 9,000 contexts of a synthetic user, with all metrics."""
     from pushlab.challenges.challenge import Challenge, episode_uniforms
-    from pushlab.datasets.reading import load_user
-    from pushlab.users import synthesis
 
-    count = 9000 if benchmark.enabled else 300
-    folder = tmp_path / "long"
-    made_up = synthesis.make_user(5, "long", open_rate=0.4, per_quarter=count)
-    synthesis.write_user(made_up, folder)
-    synthesis.write_catalogue(folder)
-    user = load_user(folder)
+    user = made_up_user(9000 if benchmark.enabled else 300)
     challenge = Challenge.load(user)
     env = gym.make("pushlab/evalumap2-v0", user=user, reveal=True)
     rows = np.arange(len(user.test)) % len(user.history)

@@ -8,7 +8,6 @@ PUSHLAB_BROWSER=required.
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from ports import free_ports
 from waiting import PATIENCE, wait_until
 
 from pushlab.utils.files import cache_dir
@@ -89,13 +89,6 @@ def new_user(home):
     }
 
 
-def free_port():
-    """Return an unused port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @dataclass
 class Server:
     """Address and folder of a JupyterLab server."""
@@ -110,8 +103,9 @@ def serving(home):
     folder = home / "notebooks"
     log = home / "jupyterlab.log"
     copy_without_outputs(NOTEBOOKS, folder)
+    [port] = free_ports()
     command = [sys.executable, "-P", "-m", "jupyterlab", "--no-browser", "--allow-root"]
-    command += ["--expose-app-in-browser", "--ip=127.0.0.1", f"--port={free_port()}"]
+    command += ["--expose-app-in-browser", "--ip=127.0.0.1", f"--port={port}"]
     command += ["--JupyterNotebookApp.expose_app_in_browser=True"]
     command += ["--ServerApp.port_retries=50", f"--ServerApp.root_dir={folder}"]
     command += [f"--IdentityProvider.token={TOKEN}"]

@@ -10,7 +10,7 @@ from pushlab_classroom import new_class, running_server
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore:episode .* is taken up"),
+    pytest.mark.filterwarnings("ignore:episode .* continues after"),
 ]
 
 POLL_INTERVAL = 3000  # milliseconds between updates of the page

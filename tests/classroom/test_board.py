@@ -3,8 +3,10 @@
 import re
 import shutil
 from contextlib import closing
+from functools import partial
 
 import pytest
+from small_class import play_constant
 
 from pushlab_classroom import ClassDatabase, new_class
 from pushlab_classroom.board import BoardRenderer, page
@@ -15,15 +17,8 @@ EVIL = "=1+1<script>alert(1)</script>"
 TEAMS = ["Ada's team", EVIL, "late"]
 
 
-def play(session, token, max_steps=10_000):
-    """Play an episode of Challenge 2 with one notification, at most `max_steps` steps."""
-    team = session.team_of(token)
-    [episode] = session.begin(team, "evalumap2", True)
-    session.load(episode, session.replay(episode))
-    for step in range(session.state(episode)["step"], max_steps):
-        [answer] = session.play(team, [(episode, step, [0] * 7)])
-        if answer["terminated"]:
-            break
+# An episode of Challenge 2 with one notification.
+play = partial(play_constant, game="evalumap2", action=[0] * 7)
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,12 @@ import stat
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from small_class import run
 
-from pushlab.__main__ import app
 from pushlab_classroom import ClassDatabase
 from pushlab_classroom.session import ClassSession
 
 SMALL = ("--episodes", 2, "--per-quarter", 100, "--days", 1, "--seed", "rehearsal")
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words])
 
 
 @pytest.fixture(scope="module")

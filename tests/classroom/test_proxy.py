@@ -10,6 +10,8 @@ from contextlib import ExitStack
 
 import gymnasium as gym
 import pytest
+from ports import free_ports
+from small_class import SETTINGS
 from waiting import wait_until
 
 from pushlab.utils.files import data_dir
@@ -25,14 +27,6 @@ def program(name):
         required = os.environ.get("PUSHLAB_NGINX") == "required"
         (pytest.fail if required else pytest.skip)(f"there is no {name}")
     return path
-
-
-def free_ports(count):
-    servers = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [server.getsockname()[1] for server in servers]
-    for server in servers:
-        server.close()
-    return ports
 
 
 def listens(port):
@@ -85,8 +79,7 @@ def proxy(tmp_path, monkeypatch):
 def test_a_class_is_played_through_nginx_with_tls(proxy, tmp_path):
     secure, port = proxy
     folder = tmp_path / "class"
-    settings = {"episodes": 2, "per_quarter": 100, "days": 1}
-    [token] = new_class(folder, ["ann"], "rehearsal", **settings).values()
+    [token] = new_class(folder, ["ann"], **SETTINGS).values()
     context = ssl.create_default_context()
     line = http.client.HTTPSConnection("localhost", secure, context=context)
 

@@ -11,10 +11,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from small_class import SETTINGS, play_constant, run
 from waiting import PATIENCE
 
-from pushlab.__main__ import app
 from pushlab_classroom import ClassDatabase, close_class, database, new_class
 from pushlab_classroom.board import BoardRenderer
 from pushlab_classroom.session import ClassSession
@@ -56,23 +55,14 @@ def results(folder):
 
 
 def test_closing_survives_a_kill_before_each_statement(tmp_path):
-    settings = {"seed": "rehearsal", "episodes": 2, "per_quarter": 100, "days": 1}
     made = tmp_path / "class"
-    tokens = new_class(made, ["ann", "ben"], **settings)
+    tokens = new_class(made, ["ann", "ben"], **SETTINGS)
     with closing(ClassSession(made)) as session:
         for token, n_steps in zip(tokens.values(), (99, 3)):
-            team = session.team_of(token)
-            [episode] = session.begin(team, "push", True)
-            session.load(episode, session.replay(episode))
-            for step in range(n_steps):
-                if session.play(team, [(episode, step, STAND_BY)])[0]["terminated"]:
-                    break
+            play_constant(session, token, "push", STAND_BY, n_steps)
 
     def copy(name):
         return shutil.copytree(made, tmp_path / name)
-
-    def shell(command, *words):
-        return CliRunner().invoke(app, ["class", command, *map(str, words)])
 
     final = copy("final")
     close_class(final)
@@ -87,12 +77,12 @@ def test_closing_survives_a_kill_before_each_statement(tmp_path):
         state = ClassDatabase(folder).settings["state"]
         if (state, results(folder)) not in seen:
             seen.add((state, results(folder)))
-            assert STATES[state] in shell("board", folder).stdout
+            assert STATES[state] in run("class", "board", folder).stdout
             assert STATES[state] in BoardRenderer(folder).render().decode()
-            exported = shell("export", folder, folder / "results")
+            exported = run("class", "export", folder, folder / "results")
             assert ("is closing" in exported.stderr) == (state == "closing")
             assert (folder / "results").exists() == (state != "closing")
-        assert shell("close", folder).exit_code == 0
+        assert run("class", "close", folder).exit_code == 0
         assert results(folder) == results(final)
         if process.exitcode == 0:
             break

@@ -4,7 +4,6 @@ import copy
 import json
 import pickle
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -16,9 +15,10 @@ from types import SimpleNamespace
 
 import gymnasium as gym
 import numpy as np
-import pandas as pd
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
+from ports import free_ports
+from small_class import answers_table, as_lists
 from typer.testing import CliRunner
 from waiting import PATIENCE
 
@@ -81,11 +81,6 @@ def choose(env, rng):
     if isinstance(env.action_space, gym.spaces.Discrete):
         return int(rng.choice(np.flatnonzero(env.action_masks())))
     return rng.integers(env.action_space.nvec)
-
-
-def as_lists(value):
-    """Return a value after a round trip through JSON."""
-    return json.loads(json.dumps(value, default=lambda part: part.tolist()))
 
 
 def like_remote(info):
@@ -313,12 +308,12 @@ def test_the_answer_to_an_interrupted_request_is_dropped(moody, monkeypatch):
 
 
 def test_a_missing_server_is_tried_for_ten_seconds(waits):
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    [port] = free_ports()
+    connection = ServerConnection(f"http://127.0.0.1:{port}", "token")
     message = "for 10 s: .*refused.*address.*running"
     with pytest.warns(UserWarning, match="trying for another 7 s"):
         with pytest.raises(ConnectionError, match=message):
-            ServerConnection(url, "token").request("GET", "/api/games/push")
+            connection.request("GET", "/api/games/push")
     assert waits == pytest.approx([0, 0.2, 0.4, 0.8, 1.6, 3.2, 3.8])
 
 
@@ -326,8 +321,7 @@ def test_a_missing_server_is_tried_for_ten_seconds(waits):
 def test_an_agent_continues_after_the_server_was_killed(tmp_path):
     folder = tmp_path / "class"
     [token] = new_class(folder, ["ann"], SEED, episodes=2, per_quarter=100).values()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    [port] = free_ports()
     command = [sys.executable, "-m", "pushlab", "serve", str(folder), f"--port={port}"]
     seen = []
     for most in (30, 10_000):
@@ -411,10 +405,7 @@ def test_answers_are_handed_in_from_python_and_the_shell(classroom, tmp_path):
         return CliRunner().invoke(app, words, input=f"{token}\n")
 
     path = tmp_path / "answers.csv"
-    contexts = classroom.folder / "handout" / "robin" / "contexts.csv"
-    row = {"postingApp": "org.pushlab.chat", "category": "msg", "subject": "friends"}
-    row |= {"numberOfUpdates": "none", "ongoing": "False", "visibility": "private"}
-    table = pd.read_csv(contexts)[["id"]].assign(**row, priority="default")
+    table = answers_table(classroom.folder)
     score = pushlab.hand_in(table, classroom.url, classroom.tokens["leo"])
     assert score["low"] <= score["public"] <= score["high"]
     assert score["left"] == 19

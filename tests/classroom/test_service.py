@@ -14,16 +14,14 @@ from urllib.parse import urlsplit
 import gymnasium as gym
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from small_class import SETTINGS, answers_table, run
 from waiting import PATIENCE
 
 import pushlab
-from pushlab.__main__ import app
 from pushlab_classroom import ClassDatabase, Refused, new_class, running_server
 from pushlab_classroom.session import ClassSession
 
 TEAMS = ["ann", "ben", "cat", "dan"]
-SETTINGS = {"seed": "rehearsal", "episodes": 2, "per_quarter": 100, "days": 1}
 # Nothing fills up again, so that the number of accepted requests is known.
 LIMITS = {"begins": 0.001, "strangers": 0.001}
 ONE = [0] * 7
@@ -77,13 +75,7 @@ def is_refusal(answer):
 
 
 def test_a_class_is_played_scored_closed_and_exported(school, tmp_path):
-    def shell(*words):
-        return CliRunner().invoke(app, ["class", *map(str, words)])
-
     folder, tokens, url = school
-    answers = pd.read_csv(folder / "handout" / "robin" / "contexts.csv")[["id"]]
-    row = {"postingApp": "org.pushlab.chat", "category": "msg", "subject": "friends"}
-    row |= {"numberOfUpdates": "none", "ongoing": "False", "visibility": "private"}
     public = {}
     rewards = {}
     for team, kind, priority in (("ann", 0, "default"), ("ben", 4, "high")):
@@ -99,21 +91,21 @@ def test_a_class_is_played_scored_closed_and_exported(school, tmp_path):
                 total += reward
             rewards[team].append(total)
         env.close()
-        upload = answers.assign(**row, priority=priority)
+        upload = answers_table(folder, priority=priority)
         public[team] = pushlab.hand_in(upload, url, tokens[team])["public"]
     book = ClassDatabase(folder)
     played = book.episodes("evalumap2").set_index("team")
     shares = (played["expected"] / played["best"]).groupby("team").mean()
-    printed = shell("board", folder).stdout
+    printed = run("class", "board", folder).stdout
     for team in ("ann", "ben"):
         assert f"{shares[team]:.3f}" in printed
         assert f"{public[team]:.3f}" in printed
         assert played.loc[team, "return"].tolist() == pytest.approx(rewards[team])
-    assert "is identical" in shell("replay", folder, 1).stdout
-    assert shell("close", folder).exit_code == 0
+    assert "is identical" in run("class", "replay", folder, 1).stdout
+    assert run("class", "close", folder).exit_code == 0
     with pytest.raises(Refused, match="the class is closed"):
-        pushlab.hand_in(answers.assign(**row, priority="low"), url, tokens["ann"])
-    assert shell("export", folder, tmp_path / "out").exit_code == 0
+        pushlab.hand_in(answers_table(folder, priority="low"), url, tokens["ann"])
+    assert run("class", "export", folder, tmp_path / "out").exit_code == 0
     exported = pd.read_csv(tmp_path / "out" / "standings.csv")
     final = exported.set_index(["game", "team"])["score"]
     private = book.uploads().set_index("team")["private"]
@@ -197,7 +189,7 @@ def test_an_unexpected_error_is_reported_by_a_number(school):
 
 
 def test_a_class_has_one_server(school):
-    result = CliRunner().invoke(app, ["serve", str(school[0]), "--port", "0"])
+    result = run("serve", school[0], "--port", 0)
     assert result.exit_code == 1
     assert "in use by another process" in result.stderr
 

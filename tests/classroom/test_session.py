@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pandas as pd
 import pytest
+from small_class import SETTINGS, answers_table, as_lists
 
 from pushlab import load_user
 from pushlab.logs.files import lifetime_log
@@ -36,7 +37,7 @@ from pushlab_classroom.session import ClassSession, Refusal, read_csv
 from pushlab_classroom.standings import standings
 
 GAMES = ("evalumap2", "push")
-SETTINGS = {"seed": "rehearsal", "episodes": 2, "per_quarter": 100, "days": 2}
+TWO_DAYS = SETTINGS | {"days": 2}
 SECRET = hashlib.sha256(b"rehearsal").digest()
 STAND_BY = 4
 
@@ -45,7 +46,7 @@ STAND_BY = 4
 def made(tmp_path_factory):
     """Folder and tokens of a new class."""
     folder = tmp_path_factory.mktemp("class") / "autumn"
-    return folder, new_class(folder, ["reds", "blues"], **SETTINGS)
+    return folder, new_class(folder, ["reds", "blues"], **TWO_DAYS)
 
 
 @pytest.fixture
@@ -101,17 +102,9 @@ def local_episode(game, user, number):
     return env, *env.reset(seed=chance)
 
 
-def as_lists(value):
-    return json.loads(json.dumps(value, default=lambda part: part.tolist()))
-
-
 def answers_csv(folder, **values):
-    """Return a CSV file, as bytes, with the same notification for all contexts."""
-    row = {"postingApp": "org.pushlab.chat", "category": "msg", "subject": "friends"}
-    row |= {"numberOfUpdates": "none", "priority": "default"}
-    row |= {"ongoing": "False", "visibility": "private"}
-    contexts = pd.read_csv(folder / "handout" / "robin" / "contexts.csv")
-    return contexts[["id"]].assign(**row | values).to_csv(index=False).encode()
+    """Return the answers as the bytes of a CSV file."""
+    return answers_table(folder, **values).to_csv(index=False).encode()
 
 
 def test_a_new_class_is_its_owners_and_stores_hashes_of_tokens(made):
@@ -138,7 +131,7 @@ def test_the_handout_has_no_answers_of_the_test_period(made):
 def test_a_seed_repeats_a_class_but_not_its_tokens(made, tmp_path):
     handouts = []
     for name, seed in (("same", "rehearsal"), ("other", None)):
-        tokens = new_class(tmp_path / name, ["reds"], **SETTINGS | {"seed": seed})
+        tokens = new_class(tmp_path / name, ["reds"], **TWO_DAYS | {"seed": seed})
         assert tokens["reds"] != made[1]["reds"]
         handouts.append((tmp_path / name / "handout/robin/contexts.csv").read_bytes())
     original = (made[0] / "handout/robin/contexts.csv").read_bytes()
