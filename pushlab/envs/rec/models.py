@@ -395,12 +395,13 @@ def build_user_model(model: Any, random_state: int, **settings: Any) -> BaseUser
         )
     model = copy(model)
     for name, value in settings.items():
-        if getattr(model, name, None) is None:
+        own_value = getattr(model, name, None)
+        if own_value is None:
             setattr(model, name, value)
         elif name.endswith("dim"):
             require(
-                getattr(model, name) == value,
-                f"{name} of UserModel is {getattr(model, name)}, in the environment {value}",
+                own_value == value,
+                f"{name} of UserModel is {own_value}, in the environment {value}",
             )
     validate_choice("reward_type", model.reward_type, REWARD_TYPES)
     validate_number("reward_std", model.reward_std, 0)

@@ -228,8 +228,7 @@ class Lifetime:
         """Yield the `pairs_of_tests` without training of the tested task between them."""
         for learned, tested, before, after in pairs:
             own = self.variant_rows(tested, TRAIN)
-            is_between = (own > before) & (own < after)
-            if not is_between.any():
+            if not ((own > before) & (own < after)).any():
                 yield learned, tested, before, after
 
     def transfer_level(self, row: int) -> float:
@@ -245,8 +244,9 @@ class Lifetime:
         values = self.episode_curve(row)
         if not np.isfinite(values).any():
             return (np.nan,) * len(STATISTICS)
-        is_test = self.regimes["block_type"].iat[row] == TEST
-        share = 1.0 if is_test else curves.TERMINAL_SHARE
+        share = curves.TERMINAL_SHARE
+        if self.regimes["block_type"].iat[row] == TEST:
+            share = 1.0
         return (
             curves.finite_mean(self.curve(row)),
             *self.saturation(values),
@@ -297,25 +297,24 @@ class Lifetime:
         """Return the rows of `regimes` that train awake, all or those of a task."""
         regimes = self.regimes
         is_awake = regimes["block_subtype"] == "wake"
-        selected = (regimes["block_type"] == TRAIN) & is_awake
-        if task is not None:
-            selected &= regimes["task"] == task
-        return regimes[selected]
+        selected = regimes[(regimes["block_type"] == TRAIN) & is_awake]
+        return selected if task is None else selected[selected["task"] == task]
 
     def tests(self) -> pd.DataFrame:
         """Return the used rows of `regimes` that are tests. Raises Missing if there are none."""
-        is_test = self.regimes["block_type"] == TEST
-        tests = self.regimes[is_test & self.regimes["used"]]
-        if not len(tests):
+        regimes = self.regimes
+        tests = regimes[(regimes["block_type"] == TEST) & regimes["used"]]
+        if tests.empty:
             raise Missing("the log has no test block")
         return tests
 
     def variant_rows(self, variant: str, kind: str) -> np.ndarray:
         """Return the numbers of the used rows of `regimes` that train or test a variant, int array."""
-        regimes = self.regimes
-        is_variant = regimes["variant"] == variant
-        is_kind = regimes["block_type"] == kind
-        return np.flatnonzero(is_variant & is_kind & regimes["used"])
+        return self._rows.get((variant, kind, True), np.zeros(0, int))
+
+    @cached_property
+    def _rows(self):
+        return self.regimes.groupby(["variant", "block_type", "used"]).indices
 
     @cached_property
     def variants(self) -> list[str]:
