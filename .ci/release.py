@@ -15,6 +15,7 @@ from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+TAG = re.compile(r"v\d+\.\d+\.\d+((a|b|rc)\d+)?")
 
 
 def versions(root):
@@ -79,9 +80,7 @@ def section(root, version):
 def problems(root, tag):
     """Return a list of messages about everything that disagrees with the tag."""
     version = tag.removeprefix("v")
-    if tag != f"v{version}" or not re.fullmatch(
-        r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version
-    ):
+    if not TAG.fullmatch(tag):
         return [f"{tag} is not the tag of a release, such as v1.2.3"]
     messages = [
         f"{file} has version {actual}, the tag {version}"
@@ -116,8 +115,10 @@ def main(arguments=None, root=ROOT):
     parser.add_argument("--set", action="store_true", help="write the version")
     parser.add_argument("--notes", type=Path, help="file for the changelog's section")
     options = parser.parse_args(arguments)
-    if options.set:
-        set_version(root, options.tag.removeprefix("v"), date.today())
+    version = options.tag.removeprefix("v")
+    is_new = TAG.fullmatch(options.tag) and version not in versions(root).values()
+    if options.set and is_new:
+        set_version(root, version, date.today())
     if messages := problems(root, options.tag):
         print("\n".join(messages), file=sys.stderr)
         return 1

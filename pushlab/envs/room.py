@@ -36,6 +36,7 @@ PEOPLE = (
     "james mary robert karen linda david susan thomas anna peter "
     "nina oscar irene victor helen frank emma george clara walter"
 ).split()
+SEQUENCES = (list, tuple, np.ndarray)
 CORRECT_REWARD = 1.0  # reward of a right answer; a wrong one has 0
 PRINTABLE = "".join(map(chr, range(32, 127)))
 MAX_ANSWER_LENGTH = 64  # of the action space; a longer answer is wrong, but no error
@@ -385,10 +386,9 @@ class Room(World):
         codes = []
         code_of = self.location_code.get
         longest = self._longest
-        sequences = (list, tuple, np.ndarray)
-        several = self.n_agents > 1 and isinstance(action, sequences)
+        several = self.n_agents > 1 and isinstance(action, SEQUENCES)
         for answers in action if several else [action]:
-            if not isinstance(answers, sequences):
+            if not isinstance(answers, SEQUENCES):
                 answers = [answers]
             try:
                 # Faster than a check of each answer's type.

@@ -121,12 +121,8 @@ def construct(kind: Any, arguments: Mapping[str, Any]) -> Any:
         names: dict[str, None] = {}
         for base in kind.__mro__[:-1]:
             names |= dict.fromkeys(inspect.signature(base).parameters)
-        for name in (
-            "args",
-            "kwargs",
-            "arguments",
-            "settings",
-        ):  # of any names and values
+        # These collect arguments of any names.
+        for name in ("args", "kwargs", "arguments", "settings"):
             names.pop(name, None)
         raise TypeError(
             f"{kind.name} has no argument {match[1]!r}; its arguments: {', '.join(names) or 'none'}"
